@@ -1,0 +1,75 @@
+// Files as the engine sees them: positioned reads and writes whose every result is checked, behind an interface so that
+// tests can inject faults (short reads, EIO, ENOSPC, lost writes, kills). LocalFileSystem is the real one.
+#pragma once
+
+#include "base/result.h"
+#include "base/units.h"
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace millrace {
+
+using Path = std::filesystem::path;
+
+/// An open file. Closing happens in the destructor. One thread at a time, except that concurrent reads are allowed.
+class File {
+ public:
+  virtual ~File() = default;
+  /// Reads exactly destination.size() bytes at offset, or fails naming the file and the byte where it ended.
+  virtual Status read(std::span<std::byte> destination, Bytes offset) const = 0;
+  /// Writes all of source at offset. OutOfSpace when the disk or quota is full.
+  virtual Status write(std::span<const std::byte> source, Bytes offset) = 0;
+  virtual Result<Bytes> size() const = 0;
+  virtual Status truncate(Bytes size) = 0;
+  /// Data and metadata on stable storage when it returns.
+  virtual Status sync() = 0;
+};
+
+enum class OpenMode {
+  Read,      ///< must exist
+  Create,    ///< created or emptied; mode 0600
+  ReadWrite, ///< created when missing, kept otherwise; mode 0600
+};
+
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+  virtual Result<std::unique_ptr<File>> open(const Path& path, OpenMode mode) = 0;
+  /// Replaces `to` atomically on one file system.
+  virtual Status rename(const Path& from, const Path& to) = 0;
+  /// A file or a whole folder; no error when it is not there.
+  virtual Status remove(const Path& path) = 0;
+  /// With parents; mode 0700; no error when it exists.
+  virtual Status createDirectories(const Path& path) = 0;
+  /// Makes a rename or creation inside the folder durable.
+  virtual Status syncDirectory(const Path& path) = 0;
+  /// Names of entries, sorted.
+  virtual Result<std::vector<std::string>> list(const Path& path) = 0;
+  virtual bool exists(const Path& path) = 0;
+  virtual bool isDirectory(const Path& path) = 0;
+  /// Bytes free to this user on the file system that holds the path (which need not exist yet).
+  virtual Result<Bytes> freeSpace(const Path& path) = 0;
+};
+
+class LocalFileSystem final : public FileSystem {
+ public:
+  Result<std::unique_ptr<File>> open(const Path& path, OpenMode mode) override;
+  Status rename(const Path& from, const Path& to) override;
+  Status remove(const Path& path) override;
+  Status createDirectories(const Path& path) override;
+  Status syncDirectory(const Path& path) override;
+  Result<std::vector<std::string>> list(const Path& path) override;
+  bool exists(const Path& path) override;
+  bool isDirectory(const Path& path) override;
+  Result<Bytes> freeSpace(const Path& path) override;
+};
+
+/// The whole file as text; refuses files above the limit (hostile or mistaken input), naming both sizes.
+Result<std::string> readTextFile(FileSystem& files, const Path& path, Bytes limit = 64 * MiB);
+
+} // namespace millrace

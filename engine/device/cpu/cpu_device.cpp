@@ -1,0 +1,2 @@
+// placeholder until the CPU device lands
+namespace millrace {}

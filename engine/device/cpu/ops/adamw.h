@@ -1,0 +1,36 @@
+// AdamW over host-addressable memory: what the CPU device and the host optimizer (optim/) both run. One fixed sequence
+// of IEEE operations per element, so that scalar, AVX2, AVX-512 and CUDA agree bit for bit, denormals included:
+//
+//   g  = gradient * gradientScale
+//   m' = fma(beta1, m, oneMinusBeta1 * g)
+//   v' = fma(beta2, v, (oneMinusBeta2 * g) * g)
+//   d  = fma(sqrt(v'), inverseSqrtBias2, epsilon)
+//   w1 = decay ? w * decayFactor : w
+//   w' = fma(-stepSize, m' / d, w1)
+//
+// with correctly rounded add, mul, fma, sqrt and div, no contraction beyond the fma named, no flush to zero.
+// (Loshchilov and Hutter 2019 in PyTorch's order: decay, then update, eps outside the square root of the bias-corrected
+// v.)
+#pragma once
+
+#include "base/thread_pool.h"
+#include "device/kernels.h"
+
+#include <string_view>
+
+namespace millrace {
+
+/// Which vector instructions to use. Results are equal in bits.
+enum class AdamWIsa { Scalar, Avx2, Avx512 };
+
+std::string_view toString(AdamWIsa isa);
+bool supported(AdamWIsa isa);
+/// The widest that this processor supports.
+AdamWIsa bestAdamWIsa();
+
+/// Updates args' ranges in place on the calling thread.
+void adamWUpdate(const AdamWArgs& args, AdamWIsa isa);
+/// The same, cut into pieces over the pool.
+void adamWUpdate(ThreadPool& pool, const AdamWArgs& args, AdamWIsa isa);
+
+} // namespace millrace

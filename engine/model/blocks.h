@@ -1,0 +1,77 @@
+// The parameters of a model as blocks: the unit of placement, transfer, version, gradient norm, AdamW and checkpoint.
+// Pure functions of a ModelSpec.
+#pragma once
+
+#include "model/model_spec.h"
+#include "tensor/tensor.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace {
+
+enum class BlockKind {
+  Embedding, ///< token embedding (V, H); also the head's weight when tied
+  Positions, ///< learned positions (P, H)
+  Attention, ///< of one layer, with the norm before it
+  Mlp,       ///< of one layer, with the norm before it
+  FinalNorm, ///< and with an untied head nothing else
+  Head,      ///< (V, H), absent when tied
+};
+
+/// One tensor of a checkpoint and where it lies in its block.
+struct ParameterSpec {
+  std::string name;        ///< Hugging Face name
+  Shape shape;             ///< as in the file
+  std::int64_t offset = 0; ///< first element in the block
+  bool decay = false;      ///< weight decay applies: two or more dimensions
+  std::int64_t elements() const { return shape.elements(); }
+};
+
+/// Roles by which layer programs find weights. Fused roles cover several adjacent tensors as one matrix.
+enum class Role {
+  Table, ///< Embedding, Positions, Head: the whole matrix
+  NormWeight,
+  NormBias,
+  QkvWeight, ///< rows q, then k, then v (columns in a Conv1D weight)
+  QkvBias,
+  QNormWeight,
+  KNormWeight,
+  OutWeight,
+  OutBias,
+  UpWeight, ///< gated: rows gate, then up
+  UpBias,
+  DownWeight,
+  DownBias,
+};
+
+/// A matrix or vector that a layer program computes with.
+struct RoleSpec {
+  Role role = Role::Table;
+  Shape shape;
+  std::int64_t offset = 0;
+};
+
+struct BlockSpec {
+  BlockKind kind = BlockKind::Embedding;
+  std::int64_t layer = -1; ///< of Attention and Mlp
+  std::string name;        ///< "embedding", "layers.3.attention", "head": for people and files
+  std::vector<ParameterSpec> parameters;
+  std::vector<RoleSpec> roles;
+  /// Elements, padding included: the groups that a role covers start at multiples of 128 elements, so that every
+  /// operand is 256-byte aligned in the narrowest plane. Padding is zero and stays zero.
+  std::int64_t elements = 0;
+  /// Elements that are parameters.
+  std::int64_t parameterCount() const;
+  const RoleSpec* find(Role role) const;
+};
+
+/// All blocks in forward order: Embedding, [Positions], then Attention and Mlp of each layer, FinalNorm, [Head].
+std::vector<BlockSpec> blocksOf(const ModelSpec& spec);
+
+/// Parameters of the model, tied ones once.
+std::int64_t parameterCount(const ModelSpec& spec);
+
+} // namespace millrace

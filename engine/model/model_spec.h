@@ -1,0 +1,75 @@
+// ModelSpec: an architecture as a value. What a Hugging Face config.json says, in one family-neutral form; pure data.
+#pragma once
+
+#include "tensor/activation.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace millrace {
+
+enum class ModelFamily { Llama, Qwen2, Qwen3, Mistral, Gpt2 };
+
+enum class NormKind { Rms, Layer };
+
+enum class RopeKind { Default, Linear, Dynamic, Llama3, Yarn };
+
+/// Rotary positions; see rope_table.h for the numbers that it gives.
+struct RopeSpec {
+  RopeKind kind = RopeKind::Default;
+  double theta = 10000;
+  double factor = 1;
+  double lowFrequencyFactor = 1;              ///< llama3
+  double highFrequencyFactor = 4;             ///< llama3
+  std::int64_t originalMaxPositions = 0;      ///< llama3, yarn, dynamic
+  double betaFast = 32, betaSlow = 1;         ///< yarn
+  std::optional<double> attentionFactor;      ///< yarn
+  std::optional<double> mscale, mscaleAllDim; ///< yarn
+  bool truncate = true;                       ///< yarn
+  double partialRotaryFactor = 1;
+};
+
+struct AttentionSpec {
+  std::int64_t heads = 0;
+  std::int64_t kvHeads = 0;
+  std::int64_t headDim = 0;
+  bool qkvBias = false;
+  bool outBias = false;
+  bool qkNorm = false; ///< RMS norm over each head of q and k, before the rotation
+};
+
+struct MlpSpec {
+  std::int64_t inner = 0;
+  bool gated = true; ///< act(gate) * up, else act(x)
+  Activation activation = Activation::Silu;
+  bool bias = false;
+};
+
+/// What differs between layers.
+struct LayerSpec {
+  std::int64_t window = 0;   ///< sliding window in tokens, 0: none
+  double attentionScale = 1; ///< multiplies q k^T
+};
+
+struct ModelSpec {
+  ModelFamily family = ModelFamily::Llama;
+  std::int64_t vocabulary = 0;
+  std::int64_t hidden = 0;
+  std::int64_t maxPositions = 0;
+  NormKind norm = NormKind::Rms;
+  double normEpsilon = 1e-6;
+  bool tiedEmbeddings = false;
+  bool learnedPositions = false; ///< gpt2: an embedding of positions is added
+  std::optional<RopeSpec> rope;  ///< absent with learned positions
+  bool conv1dWeights = false;    ///< gpt2: projection weights are stored (in, out)
+  double initializerRange = 0.02;
+  AttentionSpec attention;
+  MlpSpec mlp;
+  std::vector<LayerSpec> layers;
+  std::optional<std::int64_t> bosToken;
+  std::vector<std::int64_t> eosTokens;
+};
+
+} // namespace millrace

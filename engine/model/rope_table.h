@@ -1,0 +1,19 @@
+// Cosines and sines of rotary positions, as transformers computes them for each kind of scaling.
+#pragma once
+
+#include "base/result.h"
+#include "model/model_spec.h"
+
+#include <vector>
+
+namespace millrace {
+
+/// Elements of a head that rotate (even).
+std::int64_t rotaryDim(const RopeSpec& rope, std::int64_t headDim);
+
+/// (positions, rotaryDim) fp32: row p holds rotaryDim/2 cosines, then rotaryDim/2 sines, multiplied by the kind's
+/// attention factor. sequenceLength: what Dynamic scaling is computed for.
+std::vector<float> ropeTable(const RopeSpec& rope, std::int64_t headDim, std::int64_t positions,
+                             std::int64_t maxPositions, std::int64_t sequenceLength);
+
+} // namespace millrace
