@@ -5,6 +5,7 @@
 #include "base/result.h"
 #include "base/units.h"
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -60,13 +61,25 @@ class HostSignal {
   std::shared_ptr<State> m_state;
 };
 
+/// Why a stream stood still; what a person reads as "stalls by cause".
+enum class Stall { Order, Weights, Optimizer, Gradients, Activations, Data };
+constexpr std::size_t stallCauses = 6;
+
+/// What a stream did since it was made. Seconds are wall time on the stream.
+struct StreamUse {
+  Bytes copiedBytes = 0;
+  double copySeconds = 0;
+  double busySeconds = 0; ///< copies included
+  std::array<double, stallCauses> stallSeconds{};
+};
+
 class Stream {
  public:
   virtual ~Stream() = default;
   virtual Device& device() = 0;
   virtual const std::string& name() const = 0;
-  /// Work submitted later starts after the event has happened.
-  virtual void wait(const Event& event) = 0;
+  /// Work submitted later starts after the event has happened; time spent standing still is booked under the cause.
+  virtual void wait(const Event& event, Stall cause = Stall::Order) = 0;
   /// Happens when all work submitted so far is done.
   virtual Event record() = 0;
   /// Copies bytes between host and device memory in either direction, or within one; readable when a later record()
@@ -79,6 +92,8 @@ class Stream {
   virtual void hostTask(std::function<void()> task) = 0;
   /// Blocks the host until all submitted work is done; throws EngineException when any of it failed.
   void synchronize() { record().synchronize(); }
+  /// Totals of the work that is done.
+  virtual StreamUse use() const = 0;
 };
 
 } // namespace millrace

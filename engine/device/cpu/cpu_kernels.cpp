@@ -1,0 +1,91 @@
+#include "device/cpu/cpu_kernels.h"
+
+// INCLUDES
+
+namespace millrace {
+
+void CpuKernels::matmul(Stream& stream, const MatmulArgs& args) {
+  stream.hostTask([this, args] { cpu::matmul(m_pool, args); });
+}
+
+void CpuKernels::biasGradient(Stream& stream, const BiasGradientArgs& args) {
+  stream.hostTask([this, args] { cpu::biasGradient(m_pool, args); });
+}
+
+void CpuKernels::rmsNorm(Stream& stream, const RmsNormArgs& args) {
+  stream.hostTask([this, args] { cpu::rmsNorm(m_pool, args); });
+}
+
+void CpuKernels::rmsNormBackward(Stream& stream, const RmsNormBackwardArgs& args) {
+  stream.hostTask([this, args] { cpu::rmsNormBackward(m_pool, args); });
+}
+
+void CpuKernels::layerNorm(Stream& stream, const LayerNormArgs& args) {
+  stream.hostTask([this, args] { cpu::layerNorm(m_pool, args); });
+}
+
+void CpuKernels::layerNormBackward(Stream& stream, const LayerNormBackwardArgs& args) {
+  stream.hostTask([this, args] { cpu::layerNormBackward(m_pool, args); });
+}
+
+void CpuKernels::rope(Stream& stream, const RopeArgs& args) {
+  stream.hostTask([this, args] { cpu::rope(m_pool, args); });
+}
+
+void CpuKernels::attention(Stream& stream, const AttentionArgs& args) {
+  stream.hostTask([this, args] { cpu::attention(m_pool, args); });
+}
+
+void CpuKernels::attentionBackward(Stream& stream, const AttentionBackwardArgs& args) {
+  stream.hostTask([this, args] { cpu::attentionBackward(m_pool, args); });
+}
+
+void CpuKernels::gatedActivation(Stream& stream, const GatedActivationArgs& args) {
+  stream.hostTask([this, args] { cpu::gatedActivation(m_pool, args); });
+}
+
+void CpuKernels::gatedActivationBackward(Stream& stream, const GatedActivationBackwardArgs& args) {
+  stream.hostTask([this, args] { cpu::gatedActivationBackward(m_pool, args); });
+}
+
+void CpuKernels::activation(Stream& stream, const ActivationArgs& args) {
+  stream.hostTask([this, args] { cpu::activation(m_pool, args); });
+}
+
+void CpuKernels::activationBackward(Stream& stream, const ActivationBackwardArgs& args) {
+  stream.hostTask([this, args] { cpu::activationBackward(m_pool, args); });
+}
+
+void CpuKernels::embedding(Stream& stream, const EmbeddingArgs& args) {
+  stream.hostTask([this, args] { cpu::embedding(m_pool, args); });
+}
+
+void CpuKernels::embeddingBackward(Stream& stream, const EmbeddingBackwardArgs& args) {
+  stream.hostTask([this, args] { cpu::embeddingBackward(m_pool, args); });
+}
+
+void CpuKernels::crossEntropy(Stream& stream, const CrossEntropyArgs& args) {
+  stream.hostTask([this, args] { cpu::crossEntropy(m_pool, args); });
+}
+
+void CpuKernels::sum(Stream& stream, const SumArgs& args) {
+  stream.hostTask([this, args] { cpu::sum(m_pool, args); });
+}
+
+void CpuKernels::sumOfSquares(Stream& stream, const SumOfSquaresArgs& args) {
+  stream.hostTask([this, args] { cpu::sumOfSquares(m_pool, args); });
+}
+
+void CpuKernels::convert(Stream& stream, const ConvertArgs& args) {
+  stream.hostTask([this, args] { cpu::convert(m_pool, args); });
+}
+
+void CpuKernels::add(Stream& stream, const AddArgs& args) {
+  stream.hostTask([this, args] { cpu::add(m_pool, args); });
+}
+
+void CpuKernels::adamW(Stream& stream, const AdamWArgs& args) {
+  stream.hostTask([this, args] { adamWUpdate(m_pool, args, bestAdamWIsa()); });
+}
+
+} // namespace millrace

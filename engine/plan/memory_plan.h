@@ -1,0 +1,138 @@
+// MemoryPlan: every byte that a run allocates, by name, tier and category; and which settings make it fit. The engine
+// allocates from this list and from nothing else, so planned and actual bytes are the same numbers. Pure.
+#pragma once
+
+#include "base/result.h"
+#include "plan/run_shape.h"
+#include "plan/stream_unit.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace millrace {
+
+enum class MemoryTier { Device, Host };
+
+enum class MemoryCategory {
+  Weights, ///< fp32 weights, or the hi and lo planes
+  Moments,
+  WaitingGradients, ///< gradients that wait for the clip factor, or for the next group of micro-batches
+  WeightSlots,
+  ResidentWeights, ///< copies in device memory of weights whose state is in host memory
+  GradientSlots,
+  KeptActivations,
+  OffloadedActivations,
+  Workspace,
+  EmbeddingRows,
+  Batch,
+  Tables, ///< rotary tables, scalars
+  Staging,
+  KeyValueCache,
+};
+
+std::string_view toString(MemoryTier tier);
+std::string_view toString(MemoryCategory category);
+
+struct Allocation {
+  std::string name;
+  MemoryTier tier = MemoryTier::Host;
+  MemoryCategory category = MemoryCategory::Weights;
+  Bytes bytes = 0;
+};
+
+/// Where a stream unit's state lives and how its weights reach the kernels.
+enum class UnitHome {
+  Host,            ///< streamed twice a step; AdamW on the host
+  WeightsOnDevice, ///< copied to the device once a step; AdamW on the host
+  Device,          ///< state, gradients and AdamW on the device; nothing crosses the bus
+};
+
+/// Planes of a block's state.
+enum class Plane {
+  Weights,   ///< fp32, or hi: what kernels compute with
+  Remainder, ///< lo, with bf16 weights
+  Moment1,
+  Moment2,
+  Gradient, ///< waiting for AdamW
+  Partial,  ///< fp32 sums between groups, where Gradient is narrower or absent
+};
+std::string_view toString(Plane plane);
+
+struct MemoryPlan {
+  RunShape shape;
+  std::vector<UnitHome> homes; ///< per unit of unitsOf()
+  std::vector<Allocation> allocations;
+  Bytes deviceLimit = 0;
+  Bytes hostLimit = 0;
+
+  Bytes total(MemoryTier tier) const;
+  Bytes total(MemoryTier tier, MemoryCategory category) const;
+  Bytes limit(MemoryTier tier) const { return tier == MemoryTier::Device ? deviceLimit : hostLimit; }
+  bool fits() const { return total(MemoryTier::Device) <= deviceLimit && total(MemoryTier::Host) <= hostLimit; }
+  const Allocation* find(const std::string& name) const;
+};
+
+/// Names of allocations that both the plan and the engine speak of.
+namespace allocation_name {
+std::string plane(Plane plane, const BlockSpec& block);
+std::string weightSlot(int slot);
+std::string gradientSlot(int slot);
+std::string narrowGradientSlot(int slot);
+std::string residentWeights(std::int64_t unit);
+std::string residentGradients(std::int64_t unit);
+std::string residentNarrowGradients(std::int64_t unit);
+std::string landing(int slot);
+inline const std::string headWeightSlot = "head weight slot";
+inline const std::string headGradientSlot = "head gradient slot";
+inline const std::string activations = "kept activations";
+inline const std::string offloaded = "offloaded activations";
+inline const std::string workspace = "workspace";
+inline const std::string embeddingRows = "embedding rows";
+inline const std::string batch = "batch";
+inline const std::string rope = "rotary table";
+inline const std::string scalars = "scalars";
+inline const std::string stagedRows = "staged embedding rows";
+inline const std::string stagedRowGradients = "staged embedding gradients";
+inline const std::string stagedBatch = "staged batch";
+inline const std::string stagedScalars = "staged scalars";
+inline const std::string inputEmbeddingGradients = "input part of the tied embedding's gradient";
+inline const std::string keyValueCache = "key/value cache";
+} // namespace allocation_name
+
+/// Bytes of one micro-batch's integers on the device, and where each array starts (T int32 entries each, order and
+/// starts as in EmbeddingBackwardArgs).
+struct BatchLayout {
+  BatchLayout(const ModelSpec& spec, const RunShape& shape);
+  Bytes rowIds = 0, positions = 0, documentStart = 0, targets = 0;
+  Bytes order = 0, starts = 0;                 ///< training
+  Bytes positionOrder = 0, positionStarts = 0; ///< training with learned positions
+  Bytes bytes = 0;
+};
+
+/// Gradients of these blocks always wait in fp32: their rows are added to from several sides.
+bool waitsInFp32(BlockKind kind);
+
+/// All allocations of a run with these settings. Limits are left 0.
+MemoryPlan layOutMemory(const ModelSpec& spec, const RunShape& shape, std::vector<UnitHome> homes);
+
+enum class PlacementPolicy { Auto, Host, Weights, Device };
+
+struct PlanRequest {
+  RunShape shape; ///< group, recompute, offload and slots are overwritten where they are left to the planner
+  std::optional<std::int64_t> group;
+  std::optional<Recompute> recompute;
+  std::optional<bool> offloadActivations;
+  PlacementPolicy placement = PlacementPolicy::Auto;
+  Bytes deviceLimit = 0;
+  Bytes hostLimit = 0;
+};
+
+/// The fastest settings that fit both limits; or DoesNotFit, saying which tier is short, how much the smallest settings
+/// need and what to change.
+Result<MemoryPlan> planMemory(const ModelSpec& spec, const PlanRequest& request);
+
+/// The settings that need the least device memory, whatever the limits: "the smallest cap that the planner accepts".
+MemoryPlan smallestPlan(const ModelSpec& spec, const PlanRequest& request);
+
+} // namespace millrace

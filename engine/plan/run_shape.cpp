@@ -1,0 +1,40 @@
+#include "plan/run_shape.h"
+
+#include <algorithm>
+
+namespace millrace {
+
+std::string_view toString(Precision precision) {
+  return precision == Precision::Fp32 ? "fp32" : "bf16";
+}
+
+std::string_view toString(ClipMode mode) {
+  switch (mode) {
+  case ClipMode::Exact:
+    return "exact";
+  case ClipMode::ExactBf16:
+    return "exact-bf16";
+  case ClipMode::Off:
+    return "off";
+  }
+  return "unknown";
+}
+
+std::string_view toString(Recompute policy) {
+  switch (policy) {
+  case Recompute::Full:
+    return "full";
+  case Recompute::Selective:
+    return "selective";
+  case Recompute::None:
+    return "none";
+  }
+  return "unknown";
+}
+
+std::int64_t defaultHeadChunk(std::int64_t vocabulary, std::int64_t tokensPerMicroBatch) {
+  const std::int64_t fitting = 32 * MiB / (4 * vocabulary) / 64 * 64;
+  return std::min(tokensPerMicroBatch, std::max<std::int64_t>(64, fitting));
+}
+
+} // namespace millrace

@@ -1,0 +1,46 @@
+// RunShape: the numbers that decide how large every buffer of a run is. Results in bits depend on the part above the
+// line only.
+#pragma once
+
+#include "base/units.h"
+#include "tensor/tensor.h"
+
+#include <cstdint>
+#include <string_view>
+
+namespace millrace {
+
+enum class Precision { Fp32, Bf16 };
+enum class ClipMode { Exact, ExactBf16, Off };
+/// What backward finds kept: the layer's input alone, also what is dear to recompute, or everything.
+enum class Recompute { Full, Selective, None };
+
+std::string_view toString(Precision precision);
+std::string_view toString(ClipMode mode);
+std::string_view toString(Recompute policy);
+
+struct RunShape {
+  std::int64_t rows = 1;         ///< sequences in a micro-batch
+  std::int64_t context = 0;      ///< tokens in a sequence
+  std::int64_t microBatches = 1; ///< k: micro-batches in a step
+  Precision precision = Precision::Fp32;
+  ClipMode clip = ClipMode::Exact;
+  std::int64_t headChunk = 0; ///< tokens whose logits exist at once
+  // -- from here on: bytes and speed, never bits --
+  std::int64_t group = 1; ///< g: micro-batches that visit a layer before the next layer is visited
+  Recompute recompute = Recompute::Full;
+  int slots = 2; ///< weight buffers that layers stream through
+  bool offloadActivations = false;
+  int activationSlots = 0;      ///< device buffers of kept activations when they are offloaded
+  bool training = true;         ///< false: weights alone, forward alone
+  std::int64_t cacheTokens = 0; ///< positions of a key/value cache, for generation
+
+  std::int64_t tokens() const { return rows * context; } ///< of a micro-batch
+  DType activationType() const { return precision == Precision::Fp32 ? DType::F32 : DType::BF16; }
+  Bytes weightBytes() const { return bytesPerElement(activationType()); }
+};
+
+/// Tokens whose logits exist at once, from the shape alone: about 32 MiB of fp32 logits, at least 64 tokens.
+std::int64_t defaultHeadChunk(std::int64_t vocabulary, std::int64_t tokensPerMicroBatch);
+
+} // namespace millrace

@@ -1,0 +1,56 @@
+// TensorStore: every parameter, moment and waiting gradient of a model, block by block and plane by plane, wherever its
+// tier is; with the version that says how many updates a block has had. Owned by the run; versions and ready events are
+// touched by the submitting thread alone, plane contents by whoever holds the block at that point of the schedule.
+#pragma once
+
+#include "device/device.h"
+#include "model/blocks.h"
+#include "plan/memory_plan.h"
+#include "storage/planned_memory.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace millrace {
+
+class TensorStore {
+ public:
+  /// memory must hold the plan's allocations and outlive the store.
+  TensorStore(const ModelSpec& spec, const MemoryPlan& plan, const PlannedMemory& memory);
+
+  const std::vector<BlockSpec>& blocks() const { return m_blocks; }
+  const RunShape& shape() const { return m_shape; }
+
+  bool onDevice(std::size_t block) const { return m_states[block].tier == MemoryTier::Device; }
+  /// The plane as one range (elements) in its dtype; invalid where the plan has no such plane.
+  TensorView plane(std::size_t block, Plane plane) const;
+  /// AdamW over elements [first, first + count), cut where weight decay starts or ends. Scalars are the caller's.
+  std::vector<AdamWArgs> updateRanges(std::size_t block, const TensorView& gradient, std::int64_t first,
+                                      std::int64_t count) const;
+
+  /// Updates that have been scheduled for a block. What is read after ready() has happened is of this version.
+  std::int64_t version(std::size_t block) const { return m_states[block].version; }
+  const Event& ready(std::size_t block) const { return m_states[block].ready; }
+  /// A further update is scheduled; the block may be read again once `ready` has happened.
+  void advance(std::size_t block, Event ready);
+
+  /// fp32 values of [first, first + size): master weights, first or second moments. All scheduled updates must have
+  /// happened. Device planes travel through the stream, which is synchronized.
+  enum class Quantity { Master, Moment1, Moment2 };
+  void read(Stream& stream, std::size_t block, Quantity quantity, std::int64_t first, std::span<float> values) const;
+  void write(Stream& stream, std::size_t block, Quantity quantity, std::int64_t first, std::span<const float> values);
+
+ private:
+  struct State {
+    MemoryTier tier = MemoryTier::Host;
+    std::byte* planes[6] = {};
+    std::int64_t version = 0;
+    Event ready;
+  };
+  RunShape m_shape;
+  std::vector<BlockSpec> m_blocks;
+  std::vector<State> m_states;
+};
+
+} // namespace millrace

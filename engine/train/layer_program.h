@@ -1,0 +1,75 @@
+// LayerProgram: forward, recompute and backward of one transformer layer, written by hand: no autograd graph. The same
+// program serves every layer; weights are bound as they arrive ("stateless layer template"). Everything is submitted to
+// one stream.
+#pragma once
+
+#include "device/stream.h"
+#include "model/blocks.h"
+#include "plan/layer_layout.h"
+#include "train/linear.h"
+
+#include <vector>
+
+namespace millrace {
+
+/// A micro-batch's integers on the device.
+struct SequenceViews {
+  std::int64_t rows = 0;
+  std::int64_t context = 0;
+  TensorView positions;     ///< (T) int32
+  TensorView documentStart; ///< (rows, context) int32
+  TensorView rope;          ///< (positions, rotary) fp32; invalid with learned positions
+};
+
+class LayerProgram {
+ public:
+  LayerProgram(const ModelSpec& spec, const RunShape& shape);
+
+  const LayerLayout& layout() const { return m_layout; }
+
+  /// Elements of a layer's two blocks: weights in the activation dtype, or gradients in fp32.
+  struct Blocks {
+    TensorView attention, mlp;
+  };
+
+  /// out (T, H) from the record's input; what the policy keeps is written to the record.
+  void forward(Stream& stream, std::int64_t layer, const Blocks& weights, const SequenceViews& sequence,
+               std::byte* record, std::byte* workspace, const TensorView& out) const;
+
+  /// carrier (T, H): gradient of the layer's output on entry, of its input on return. Recomputes what the record lacks,
+  /// adds to gradients.
+  void backward(Stream& stream, std::int64_t layer, const Blocks& weights, const Blocks& gradients,
+                const SequenceViews& sequence, std::byte* record, std::byte* workspace,
+                const TensorView& carrier) const;
+
+  /// Forward of `context` further tokens of each row after `cached` earlier ones, whose keys and values are in the
+  /// cache (rows, cacheTokens, 2 kvHeads D) of this layer; the new ones are added to it. sequence.documentStart covers
+  /// cached + context tokens.
+  void forwardCached(Stream& stream, std::int64_t layer, const Blocks& weights, const SequenceViews& sequence,
+                     const TensorView& cache, std::int64_t cached, std::byte* record, std::byte* workspace,
+                     const TensorView& out) const;
+
+ private:
+  struct Bound; // one layer's tensors and weights, ready to compute with
+  Bound bind(std::int64_t layer, const Blocks& weights, const Blocks& gradients, const SequenceViews& sequence,
+             LayerLayout::Pass pass, std::byte* record, std::byte* workspace) const;
+
+  void norm(Stream& stream, const TensorView& x, const TensorView& weight, const TensorView& bias, const TensorView& y,
+            const TensorView& mean, const TensorView& rstd) const;
+  void normBackward(Stream& stream, const TensorView& dY, const TensorView& x, const TensorView& weight,
+                    const TensorView& mean, const TensorView& rstd, const TensorView& dX, const TensorView& dWeight,
+                    const TensorView& dBias, const TensorView& dResidual) const;
+  void projectQkv(Stream& stream, const Bound& b) const;
+  void attend(Stream& stream, const Bound& b) const;
+  void attentionOutput(Stream& stream, const Bound& b) const;
+  void mlpInner(Stream& stream, const Bound& b) const;
+  void mlpBackward(Stream& stream, const Bound& b, const TensorView& carrier) const;
+  void attentionBackward(Stream& stream, const Bound& b, const TensorView& carrier) const;
+
+  const ModelSpec m_spec;
+  const RunShape m_shape;
+  const LayerLayout m_layout;
+  std::vector<BlockSpec> m_attentionBlocks, m_mlpBlocks; ///< by layer
+};
+
+} // namespace millrace

@@ -1,0 +1,33 @@
+#include "train/linear.h"
+
+#include "ops/ops.h"
+
+namespace millrace {
+
+TensorView roleView(const BlockSpec& block, const TensorView& elements, Role role) {
+  const RoleSpec* spec = block.find(role);
+  if (!spec || !elements.valid()) return {};
+  return TensorView(elements.rows(spec->offset, spec->shape.elements()).data, elements.dtype, spec->shape);
+}
+
+void Linear::forward(Stream& stream, const TensorView& x, const TensorView& y, const TensorView& residual) const {
+  ops::matmul(stream, {.a = x, .b = weight, .c = y, .transposeB = !conv1d, .bias = bias, .residual = residual});
+}
+
+void Linear::backwardInput(Stream& stream, const TensorView& dY, const TensorView& dX) const {
+  ops::matmul(stream, {.a = dY, .b = weight, .c = dX, .transposeB = conv1d, .bias = {}, .residual = {}});
+}
+
+void Linear::backwardWeight(Stream& stream, const TensorView& dY, const TensorView& x) const {
+  if (conv1d)
+    ops::matmul(
+        stream,
+        {.a = x, .b = dY, .c = weightGradient, .transposeA = true, .accumulate = true, .bias = {}, .residual = {}});
+  else
+    ops::matmul(
+        stream,
+        {.a = dY, .b = x, .c = weightGradient, .transposeA = true, .accumulate = true, .bias = {}, .residual = {}});
+  if (biasGradient.valid()) ops::biasGradient(stream, {.dY = dY, .dBias = biasGradient});
+}
+
+} // namespace millrace

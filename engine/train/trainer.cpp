@@ -1,0 +1,287 @@
+#include "train/trainer.h"
+
+#include "ops/ops.h"
+#include "optim/clip.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cassert>
+#include <chrono>
+#include <cmath>
+
+namespace millrace {
+
+/// Filled in by tasks on the compute stream.
+struct Trainer::Timeline {
+  using Clock = std::chrono::steady_clock;
+  std::shared_ptr<std::vector<Clock::time_point>> marks = std::make_shared<std::vector<Clock::time_point>>();
+
+  void mark(Stream& compute) {
+    compute.hostTask([marks = marks] { marks->push_back(Clock::now()); });
+  }
+};
+
+Result<std::unique_ptr<Trainer>> Trainer::create(Device& device, ThreadPool& pool, const ModelSpec& spec,
+                                                 const MemoryPlan& plan, const TrainerOptions& options) {
+  assert(plan.shape.training);
+  MILLRACE_TRY(auto runner, ForwardRunner::create(device, pool, spec, plan));
+  return std::unique_ptr<Trainer>(new Trainer(device, pool, options, std::move(runner)));
+}
+
+Trainer::Trainer(Device& device, ThreadPool& pool, const TrainerOptions& options, std::unique_ptr<ForwardRunner> runner)
+    : m_device(device),
+      m_options(options),
+      m_runner(std::move(runner)),
+      m_gradients(m_runner->plan(), m_runner->memory(), m_runner->store(), m_runner->streams(),
+                  m_runner->squaresScalars()),
+      m_schedule(trainingSchedule(static_cast<std::int64_t>(m_runner->spec().layers.size()),
+                                  m_runner->shape().microBatches, m_runner->shape().group, m_runner->shape().slots)),
+      m_optimizer(std::make_unique<HostOptimizer>(pool)) {}
+
+Trainer::~Trainer() = default;
+
+Bytes Trainer::bytesIn() const {
+  return m_runner->streams().copyIn->use().copiedBytes;
+}
+
+Bytes Trainer::bytesOut() const {
+  return m_runner->streams().copyOut->use().copiedBytes;
+}
+
+Result<StepOutcome> Trainer::step(const StepInput& input, const std::function<bool()>& stop) {
+  assert(static_cast<std::int64_t>(input.microBatches.size()) == m_runner->shape().microBatches);
+  std::int64_t targets = 0;
+  for (const MicroBatch& batch : input.microBatches)
+    targets +=
+        std::count_if(batch.targets.begin(), batch.targets.end(), [](std::int32_t target) { return target >= 0; });
+  if (targets == 0)
+    return badInput("a batch has no token to learn from: all targets are masked; check the data's format and masking");
+
+  m_learningRate = input.learningRate;
+  m_lossScale = static_cast<float>(1.0 / static_cast<double>(targets)); // by the whole batch, never by micro-batch
+  m_landed.clear();
+  m_updating = false;
+  Timeline timeline;
+  timeline.mark(*m_runner->streams().compute);
+  bool finished = false;
+  try {
+    finished = run(input, stop, timeline);
+  } catch (const EngineException& problem) {
+    if (problem.error().kind != ErrorKind::BadInput) throw;
+    m_runner->reset();
+    return tl::unexpected<Error>(problem.error());
+  }
+  if (!finished) {
+    m_runner->reset();
+    return failure(ErrorKind::Interrupted,
+                   "stopped between blocks; the step was given up and the state is as before it");
+  }
+  m_runner->fetchScalars().synchronize();
+  m_embeddingLanded.synchronize();
+
+  StepOutcome outcome;
+  outcome.targets = targets;
+  outcome.loss = m_runner->scalar(0) / static_cast<double>(targets);
+  const double squares = totalSquares();
+  outcome.gradNorm = std::sqrt(squares);
+  const auto seconds = [&](std::size_t from, std::size_t to) {
+    return std::chrono::duration<double>((*timeline.marks)[to] - (*timeline.marks)[from]).count();
+  };
+  for (std::size_t i = 0; i + 2 < timeline.marks->size(); i += 2) {
+    outcome.forwardSeconds += seconds(i, i + 1);
+    outcome.backwardSeconds += seconds(i + 1, i + 2);
+  }
+  outcome.discarded = !std::isfinite(outcome.loss) || !std::isfinite(squares);
+  if (outcome.discarded && !m_updating) return outcome;
+  if (m_runner->shape().clip != ClipMode::Off) outcome.clipFactor = clipFactor(squares, m_options.maxGradNorm);
+  updateAll(input, outcome.clipFactor);
+  ++m_updates;
+  return outcome;
+}
+
+bool Trainer::run(const StepInput& input, const std::function<bool()>& stop, Timeline& timeline) {
+  ForwardRunner& runner = *m_runner;
+  std::vector<std::shared_ptr<const PreparedMicroBatch>> prepared;
+  for (const MicroBatch& batch : input.microBatches) prepared.push_back(runner.prepare(batch));
+  runner.streams().compute->zero(runner.lossScalar().data, runner.lossScalar().bytes());
+  runner.embedding().beginGradients(prepared);
+
+  for (const Action& action : m_schedule.actions) {
+    const bool firstGroup = action.group == 0;
+    const bool lastGroup = action.group + 1 == m_schedule.groups();
+    const auto unit = static_cast<std::size_t>(action.unit);
+    const bool head = action.unit == m_schedule.layers;
+    if (action.kind == ActionKind::Acquire && stop && !m_updating && stop()) return false;
+    switch (action.kind) {
+    case ActionKind::LoadBatch:
+      runner.loadBatch(std::span(prepared).subspan(static_cast<std::size_t>(action.group * m_schedule.group),
+                                                   static_cast<std::size_t>(m_schedule.groupSize(action.group))));
+      break;
+    case ActionKind::Embed:
+      runner.embed(action.microBatch);
+      break;
+    case ActionKind::BeginGradient:
+      if (head) timeline.mark(*runner.streams().compute);
+      m_accumulators = m_gradients.begin(unit, firstGroup);
+      break;
+    case ActionKind::Head:
+      runHead(action);
+      break;
+    case ActionKind::Backward:
+      runBackward(action);
+      break;
+    case ActionKind::Reduce:
+      collect(m_gradients.finish(unit, lastGroup));
+      break;
+    case ActionKind::EmbedBackward: {
+      const std::int64_t m = action.microBatch;
+      const TensorView dX =
+          runner.activation(runner.activations().acquire(m_schedule.layers, m, ActivationStore::Part::Input), m);
+      runner.embedding().backward(runner.prepared(m), runner.batch(m), dX, runner.workspace());
+      runner.activations().release(m_schedule.layers, m, ActivationStore::Written::Nothing);
+      if (m + 1 == m_schedule.groupSize(action.group)) timeline.mark(*runner.streams().compute);
+      break;
+    }
+    default:
+      runner.execute(action);
+    }
+    if (!m_options.overlap) runner.streams().synchronize();
+  }
+  m_embeddingLanded = runner.embedding().finishGradients();
+  return true;
+}
+
+void Trainer::runHead(const Action& action) {
+  ForwardRunner& runner = *m_runner;
+  const std::int64_t m = action.microBatch;
+  const TensorView x = runner.activation(runner.activations().acquire(action.unit, m, ActivationStore::Part::Input), m);
+  runner.headProgram().lossAndGradients(*runner.streams().compute, runner.headWeights(),
+                                        {m_accumulators[0], m_accumulators[1]}, x, runner.batch(m).targets,
+                                        runner.lossScalar(), m_lossScale, runner.workspace());
+  runner.activations().release(action.unit, m, ActivationStore::Written::Input);
+}
+
+void Trainer::runBackward(const Action& action) {
+  ForwardRunner& runner = *m_runner;
+  ActivationStore& activations = runner.activations();
+  const std::int64_t m = action.microBatch;
+  std::byte* record = activations.acquire(action.unit, m, ActivationStore::Part::Whole);
+  std::byte* carrier = activations.acquire(m_schedule.layers, m, ActivationStore::Part::Input);
+  if (action.nextLevel >= 0) {
+    activations.prefetch(action.nextLevel, action.nextMicroBatch, ActivationStore::Part::Whole);
+    activations.prefetch(m_schedule.layers, action.nextMicroBatch, ActivationStore::Part::Input);
+  }
+  runner.layerProgram().backward(*runner.streams().compute, action.unit, runner.layerWeights(),
+                                 {m_accumulators[0], m_accumulators[1]}, runner.sequence(m), record, runner.workspace(),
+                                 runner.activation(carrier, m));
+  activations.drop(action.unit, m);
+  activations.release(m_schedule.layers, m, ActivationStore::Written::Input);
+}
+
+void Trainer::collect(std::vector<GradientStreamer::Landed> landed) {
+  const std::vector<BlockSpec>& blocks = m_runner->store().blocks();
+  for (GradientStreamer::Landed& block : landed) {
+    if (blocks[block.block].kind == BlockKind::Embedding) continue; // complete when the input's rows have been added
+    if (m_runner->shape().clip == ClipMode::Off) {
+      m_updating = true;
+      update(block, scalars(1.0));
+    } else {
+      m_landed.push_back(std::move(block));
+    }
+  }
+}
+
+double Trainer::totalSquares() const {
+  const std::vector<BlockSpec>& blocks = m_runner->store().blocks();
+  double total = 0;
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    const bool onHost = blocks[b].kind == BlockKind::Embedding || blocks[b].kind == BlockKind::Positions;
+    total += onHost ? const_cast<ForwardRunner&>(*m_runner).embedding().squares(b) : m_runner->scalar(1 + b);
+  }
+  return total;
+}
+
+AdamWScalars Trainer::scalars(double clipFactor) const {
+  return adamWScalars(m_options.adamW, m_learningRate, m_updates + 1, clipFactor);
+}
+
+void Trainer::update(const GradientStreamer::Landed& landed, const AdamWScalars& scalars) {
+  TensorStore& store = m_runner->store();
+  std::vector<AdamWArgs> ranges = store.updateRanges(landed.block, landed.gradient, 0, landed.gradient.shape[0]);
+  for (AdamWArgs& range : ranges) range.scalars = scalars;
+  if (store.onDevice(landed.block)) {
+    for (const AdamWArgs& range : ranges) ops::adamW(*m_runner->streams().compute, range);
+    store.advance(landed.block, Event());
+    return;
+  }
+  const HostSignal done = m_device.createHostSignal();
+  m_optimizer->submit({landed.event, std::move(ranges), done});
+  if (m_runner->shape().clip == ClipMode::Off) m_gradients.landingBusyUntil(landed, done.event());
+  store.advance(landed.block, done.event());
+}
+
+void Trainer::updateEmbedding(const StepInput& input, const AdamWScalars& scalars) {
+  ForwardRunner& runner = *m_runner;
+  TensorStore& store = runner.store();
+  const std::size_t table = runner.embedding().tableBlock();
+  const std::int64_t hidden = runner.spec().hidden;
+  const TensorView gradient = store.plane(table, Plane::Gradient);
+  std::vector<bool> first(static_cast<std::size_t>(runner.spec().vocabulary), false);
+  for (const MicroBatch& batch : input.next)
+    for (const std::int32_t token : batch.tokens)
+      if (token >= 0 && token < runner.spec().vocabulary) first[static_cast<std::size_t>(token)] = true;
+
+  // Runs of rows that are wanted at once, and of those that follow under compute.
+  std::vector<AdamWArgs> now, later;
+  for (std::int64_t row = 0; row < runner.spec().vocabulary;) {
+    const bool wanted = first[static_cast<std::size_t>(row)];
+    std::int64_t end = row + 1;
+    while (end < runner.spec().vocabulary && first[static_cast<std::size_t>(end)] == wanted) ++end;
+    const bool last = end == runner.spec().vocabulary;
+    const std::int64_t elements = last ? gradient.shape[0] - row * hidden : (end - row) * hidden;
+    for (AdamWArgs& range : store.updateRanges(table, gradient, row * hidden, elements)) {
+      range.scalars = scalars;
+      (wanted ? now : later).push_back(range);
+    }
+    row = end;
+  }
+  const HostSignal rows = m_device.createHostSignal();
+  m_optimizer->submit({m_embeddingLanded, std::move(now), rows});
+  if (const auto positions = runner.embedding().positionBlock())
+    update({*positions, store.plane(*positions, Plane::Gradient), m_embeddingLanded, -1}, scalars);
+  runner.embedding().rowsReady(rows.event());
+
+  // Units in the order in which forward needs them; the head, which may share the table, comes last.
+  std::stable_sort(m_landed.begin(), m_landed.end(), [](const auto& a, const auto& b) { return a.block < b.block; });
+  const std::vector<BlockSpec>& blocks = store.blocks();
+  std::vector<GradientStreamer::Landed> head;
+  for (const GradientStreamer::Landed& block : m_landed) {
+    if (blocks[block.block].layer >= 0)
+      update(block, scalars);
+    else
+      head.push_back(block);
+  }
+  const HostSignal whole = m_device.createHostSignal();
+  m_optimizer->submit({Event(), std::move(later), whole});
+  store.advance(table, whole.event());
+  for (const GradientStreamer::Landed& block : head) update(block, scalars);
+}
+
+void Trainer::updateAll(const StepInput& input, double clipFactor) {
+  updateEmbedding(input, scalars(clipFactor));
+  m_landed.clear();
+}
+
+void Trainer::applyPending() {
+  TensorStore& store = m_runner->store();
+  for (std::size_t block = 0; block < store.blocks().size(); ++block) store.ready(block).synchronize();
+  m_runner->streams().compute->synchronize();
+}
+
+std::vector<float> Trainer::gradient(std::size_t block) {
+  const TensorView plane = m_runner->store().plane(block, Plane::Gradient);
+  assert(plane.valid() && plane.dtype == DType::F32);
+  return {plane.as<float>(), plane.as<float>() + plane.shape[0]};
+}
+
+} // namespace millrace
