@@ -1,0 +1,13 @@
+// Sum of two fp32 ranges on the CPU.
+// Synchronous; equal bits for any number of threads.
+#pragma once
+
+#include "base/thread_pool.h"
+#include "device/cpu/ops/isa.h"
+#include "device/kernels.h"
+
+namespace millrace::cpu {
+
+void add(ThreadPool& pool, const AddArgs& args, Isa isa = bestIsa());
+
+} // namespace millrace::cpu

@@ -1,0 +1,47 @@
+#include "device/cpu/ops/layer_norm.h"
+
+#include "device/cpu/ops/column_sums.h"
+#include "device/cpu/ops/norm_kernels.h"
+#include "device/cpu/ops/rows.h"
+
+namespace millrace::cpu {
+
+void layerNorm(ThreadPool& pool, const LayerNormArgs& args, Isa isa) {
+  NormRows rows;
+  rows.bf16 = args.x.dtype == DType::BF16;
+  rows.width = args.x.shape[-1];
+  rows.epsilon = args.epsilon;
+  rows.x = rowsOf(args.x);
+  rows.y = rowsOf(args.y);
+  rows.weight = args.weight.data;
+  rows.bias = args.bias.data;
+  rows.mean = args.mean.as<float>();
+  rows.rstd = args.rstd.as<float>();
+  // Whole rows in every piece.
+  const Cut cut(rowCount(args.x), 1, std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, rows.width)));
+  const auto piece = MILLRACE_ISA_FUNCTION(isa, layerNormRows);
+  pool.parallelFor(cut.pieces(), [&](std::int64_t i) {
+    const Piece p = cut.piece(i);
+    piece(rows, p.row, p.row + p.rows);
+  });
+}
+
+void layerNormBackward(ThreadPool& pool, const LayerNormBackwardArgs& args, Isa isa) {
+  NormBackwardRows rows;
+  rows.bf16 = args.x.dtype == DType::BF16;
+  rows.width = args.x.shape[-1];
+  rows.dY = rowsOf(args.dY);
+  rows.x = rowsOf(args.x);
+  rows.dX = rowsOf(args.dX);
+  if (args.dResidual.valid()) rows.dResidual = rowsOf(args.dResidual);
+  rows.weight = args.weight.data;
+  rows.mean = args.mean.as<float>();
+  rows.rstd = args.rstd.as<float>();
+  const std::int64_t width = rows.width;
+  const auto piece = MILLRACE_ISA_FUNCTION(isa, layerNormBackwardRows);
+  columnSums<2>(
+      pool, rowCount(args.x), width, {args.dWeight.as<float>(), args.dBias.as<float>()}, isa,
+      [&](std::int64_t begin, std::int64_t end, float* parts) { piece(rows, begin, end, parts, parts + width); });
+}
+
+} // namespace millrace::cpu

@@ -1,0 +1,58 @@
+// exp, the logistic function and the normal distribution on registers of floats, without branches. Only for sources of
+// millrace_isa_sources(); see simd.h.
+#pragma once
+
+#include "device/cpu/ops/simd.h"
+
+namespace millrace::cpu::MILLRACE_ISA {
+namespace {
+
+/// Within 2 ulp over the whole range, denormal results included; exp(-inf) = 0, exp(inf) = inf, NaN stays NaN.
+MILLRACE_INLINE F32v expOf(F32v x) {
+  // Past these bounds the result is 0 or inf anyway; comparisons are written so that NaN passes through.
+  x = x > 89.0f ? splat(89.0f) : x;
+  x = x < -104.5f ? splat(-104.5f) : x;
+  // x = n ln2 + r with |r| <= ln2 / 2; adding and subtracting 1.5 * 2^23 rounds to the nearest integer.
+  const F32v shifted = x * 1.44269504f + 12582912.0f;
+  const F32v n = shifted - 12582912.0f;
+  const F32v r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+  // e^r = 1 + r + r^2 q(r), q minimax for the relative error (3.3e-9).
+  F32v q = r * 0.00138131448f + 0.00836941972f;
+  q = q * r + 0.041668456f;
+  q = q * r + 0.166665152f;
+  q = q * r + 0.49999994f;
+  const F32v power = (q * (r * r) + r) + 1.0f;
+  // 2^n in two factors, since n reaches from -151 to 128. NaN makes n anything; power is NaN then and stays so.
+  const I32v exponent = reinterpret_cast<I32v>(shifted) - 0x4B400000;
+  const I32v half = exponent >> 1;
+  const F32v scale1 = reinterpret_cast<F32v>((half + 127) << 23);
+  const F32v scale2 = reinterpret_cast<F32v>((exponent - half + 127) << 23);
+  return power * scale1 * scale2;
+}
+
+MILLRACE_INLINE F32v sigmoid(F32v x) {
+  return 1.0f / (1.0f + expOf(-x));
+}
+
+/// The standard normal's cumulative distribution and density at x. Absolute error below 1e-7.
+struct Normal {
+  F32v cumulative, density;
+};
+MILLRACE_INLINE Normal normal(F32v x) {
+  const F32v a = x < 0.0f ? -x : x;
+  const F32v e = expOf(a * a * -0.5f);
+  // P(X > a) = e^(-a^2/2) R(a), with R a polynomial in t = 1 / (1 + 0.33 a), minimax over the range that matters
+  // (1e-8).
+  const F32v t = 1.0f / (1.0f + 0.33f * a);
+  F32v p = t * 0.0454936661f - 0.2203511f;
+  p = p * t + 0.330819577f;
+  p = p * t - 0.0889275298f;
+  p = p * t + 0.180866584f;
+  p = p * t + 0.119481683f;
+  p = p * t + 0.132617116f;
+  const F32v upper = e * (p * t);
+  return {x < 0.0f ? upper : 1.0f - upper, e * 0.398942280f};
+}
+
+} // namespace
+} // namespace millrace::cpu::MILLRACE_ISA

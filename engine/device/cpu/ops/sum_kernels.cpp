@@ -1,0 +1,108 @@
+#include "device/cpu/ops/sum_kernels.h"
+
+#include "device/cpu/ops/simd.h"
+
+namespace millrace::cpu::MILLRACE_ISA {
+namespace {
+
+template <class T>
+void columnSums(const Rows& rows, std::int64_t columns, std::int64_t begin, std::int64_t end, float* sums) {
+  if (begin == end) {
+    overRow(columns, [&](std::int64_t i, auto part) { store(sums + i, F32v{}, part); });
+    return;
+  }
+  const T* first = rowOf<const T>(rows, begin);
+  overRow(columns, [&](std::int64_t i, auto part) { store(sums + i, load(first + i, part), part); });
+  for (std::int64_t r = begin + 1; r < end; ++r) {
+    const T* x = rowOf<const T>(rows, r);
+    overRow(columns,
+            [&](std::int64_t i, auto part) { store(sums + i, load(sums + i, part) + load(x + i, part), part); });
+  }
+}
+
+template <class T>
+void listedRows(const Rows& rows, std::int64_t columns, const std::int32_t* list, std::int64_t count, float* out) {
+  if (count == 0) {
+    overRow(columns, [&](std::int64_t i, auto part) { store(out + i, F32v{}, part); });
+    return;
+  }
+  const T* first = rowOf<const T>(rows, list[0]);
+  overRow(columns, [&](std::int64_t i, auto part) { store(out + i, load(first + i, part), part); });
+  for (std::int64_t k = 1; k < count; ++k) {
+    const T* x = rowOf<const T>(rows, list[k]);
+    overRow(columns, [&](std::int64_t i, auto part) { store(out + i, load(out + i, part) + load(x + i, part), part); });
+  }
+}
+
+template <class T>
+void copyOrAdd(const void* aData, const void* bData, void* yData, std::int64_t columns) {
+  const T* a = static_cast<const T*>(aData);
+  const T* b = static_cast<const T*>(bData);
+  T* y = static_cast<T*>(yData);
+  if (!b) {
+    __builtin_memcpy(y, a, static_cast<std::size_t>(columns) * sizeof(T));
+    return;
+  }
+  overRow(columns, [&](std::int64_t i, auto part) { store(y + i, load(a + i, part) + load(b + i, part), part); });
+}
+
+/// Sums term(lower half), term(upper half) of every register in fp64, four running registers and a fixed tree.
+template <class Term>
+MILLRACE_INLINE double sumWide(const float* x, std::int64_t count, Term&& term) {
+  F64v sums[4] = {};
+  const auto add = [&](F32v value, F64v& low, F64v& high) {
+    F32half halves[2];
+    __builtin_memcpy(halves, &value, sizeof halves);
+    low += term(__builtin_convertvector(halves[0], F64v));
+    high += term(__builtin_convertvector(halves[1], F64v));
+  };
+  std::int64_t i = 0;
+  for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    add(load(x + i, Whole{}), sums[0], sums[1]);
+    add(load(x + i + lanes, Whole{}), sums[2], sums[3]);
+  }
+  for (; i + lanes <= count; i += lanes) add(load(x + i, Whole{}), sums[0], sums[1]);
+  if (i < count) add(load(x + i, Part{static_cast<int>(count - i)}), sums[2], sums[3]);
+  const F64v total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  double result = 0;
+  for (int lane = 0; lane < lanes / 2; ++lane) result += total[lane];
+  return result;
+}
+
+} // namespace
+
+void columnSumsOfRows(const Rows& x, bool bf16, std::int64_t columns, std::int64_t begin, std::int64_t end,
+                      float* sums) {
+  bf16 ? columnSums<BFloat16>(x, columns, begin, end, sums) : columnSums<float>(x, columns, begin, end, sums);
+}
+
+void addRows(const float* rows, std::int64_t count, std::int64_t stride, std::int64_t columns, float* target) {
+  overRow(columns, [&](std::int64_t i, auto part) {
+    F32v sum = load(rows + i, part);
+    for (std::int64_t r = 1; r < count; ++r) sum += load(rows + r * stride + i, part);
+    store(target + i, load(target + i, part) + sum, part);
+  });
+}
+
+void addRange(const float* x, float* y, std::int64_t count) {
+  overRow(count, [&](std::int64_t i, auto part) { store(y + i, load(y + i, part) + load(x + i, part), part); });
+}
+
+double sumRange(const float* x, std::int64_t count) {
+  return sumWide(x, count, [](F64v value) { return value; });
+}
+
+double sumOfSquaresRange(const float* x, std::int64_t count) {
+  return sumWide(x, count, [](F64v value) { return value * value; });
+}
+
+void sumListedRows(const Rows& x, bool bf16, std::int64_t columns, const std::int32_t* list, std::int64_t count,
+                   float* out) {
+  bf16 ? listedRows<BFloat16>(x, columns, list, count, out) : listedRows<float>(x, columns, list, count, out);
+}
+
+void copyRow(const void* a, const void* b, void* y, bool bf16, std::int64_t columns) {
+  bf16 ? copyOrAdd<BFloat16>(a, b, y, columns) : copyOrAdd<float>(a, b, y, columns);
+}
+
+} // namespace millrace::cpu::MILLRACE_ISA

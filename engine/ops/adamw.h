@@ -1,0 +1,11 @@
+// AdamW on a device. Checks the arguments against device/kernels.h (EngineException naming the op, expected and
+// actual), then submits to the stream; asynchronous, one submitting thread a stream.
+#pragma once
+
+#include "device/kernels.h"
+
+namespace millrace::ops {
+
+void adamW(Stream& stream, const AdamWArgs& args);
+
+} // namespace millrace::ops

@@ -1,0 +1,13 @@
+// Rows of the embedding table for tokens, and the gradient of the table. Checks the arguments against device/kernels.h
+// (EngineException naming the op, expected and actual), then submits to the stream; asynchronous, one submitting thread
+// a stream.
+#pragma once
+
+#include "device/kernels.h"
+
+namespace millrace::ops {
+
+void embedding(Stream& stream, const EmbeddingArgs& args);
+void embeddingBackward(Stream& stream, const EmbeddingBackwardArgs& args);
+
+} // namespace millrace::ops
