@@ -1,0 +1,95 @@
+#include "run/run_directory.h"
+
+#include "base/atomic_file.h"
+#include "run/metrics_file.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fmt/format.h>
+#include <string_view>
+#include <sys/stat.h>
+#include <system_error>
+
+namespace millrace {
+
+namespace {
+
+/// What a run writes beside its attempts of metrics; `owner` stays when a run is replaced, since it carries the lock.
+constexpr std::array<std::string_view, 8> runEntries = {"run.json",    "metrics.jsonl", "events.jsonl", "samples.jsonl",
+                                                        "checkpoints", "log.txt",       "control",      "owner"};
+
+bool belongsToRun(std::string_view name) {
+  if (name.ends_with(".tmp")) name.remove_suffix(4);
+  return std::find(runEntries.begin(), runEntries.end(), name) != runEntries.end() ||
+         (name.starts_with("metrics.attempt-") && name.ends_with(".jsonl"));
+}
+
+Status makePrivate(const Path& path) {
+  if (::chmod(path.c_str(), 0700) == 0) return {};
+  const int code = errno;
+  return badInput(fmt::format("{}: cannot make the folder private (mode 0700): {}; choose a folder of your own",
+                              path.string(), std::error_code(code, std::generic_category()).message()));
+}
+
+} // namespace
+
+std::string RunDirectory::name() const {
+  const Path whole = m_path.lexically_normal();
+  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+}
+
+bool isRun(FileSystem& files, const Path& path) {
+  return files.exists(RunDirectory(path).runFile());
+}
+
+Result<OwnedRun> createRun(FileSystem& files, const Path& path, ExistingRun existing) {
+  const RunDirectory directory(path);
+  MILLRACE_CHECK(files.createDirectories(path));
+  MILLRACE_TRY(std::vector<std::string> names, files.list(path));
+  for (const std::string& name : names)
+    if (!belongsToRun(name) && !isRun(files, path))
+      return badInput(fmt::format("{}: is not empty ({} is there) and not a run: choose an empty or a new folder",
+                                  path.string(), name));
+  const auto refuse = [&] {
+    const auto last = lastMetrics(files, directory.metrics());
+    const std::string progress = last && *last ? fmt::format(" of {} steps", formatCount((*last)->step)) : "";
+    return badInput(fmt::format("{}: holds a run{} already: resume it, choose another folder, or ask to replace it",
+                                path.string(), progress));
+  };
+  // Before the lock as well, since taking it overwrites what the owner's record says about the old run.
+  const bool kept = existing == ExistingRun::Refuse;
+  if (kept && isRun(files, path) && !probeOwner(directory.owner()).live) return refuse();
+  MILLRACE_CHECK(makePrivate(path));
+  MILLRACE_TRY(auto owner, OwnerLock::acquire(directory.owner()));
+  if (isRun(files, path)) {
+    if (kept) return refuse();
+    // First what makes it a run: a replacement that is killed half way leaves no run, rather than a damaged one.
+    MILLRACE_CHECK(files.remove(directory.runFile()));
+    MILLRACE_CHECK(files.syncDirectory(path));
+  }
+  MILLRACE_TRY(names, files.list(path)); // what a replaced run, or one that never began, left
+  for (const std::string& name : names)
+    if (belongsToRun(name) && path / name != directory.owner()) MILLRACE_CHECK(files.remove(path / name));
+  return OwnedRun{directory, std::move(owner)};
+}
+
+Result<OwnedRun> openRun(FileSystem& files, const Path& path) {
+  const RunDirectory directory(path);
+  if (!files.isDirectory(path)) return badInput(fmt::format("{}: there is no such run directory", path.string()));
+  if (!isRun(files, path))
+    return badInput(fmt::format("{}: is not a run directory: it has no run.json", path.string()));
+  MILLRACE_CHECK(makePrivate(path));
+  MILLRACE_TRY(auto owner, OwnerLock::acquire(directory.owner()));
+  return OwnedRun{directory, std::move(owner)};
+}
+
+Status writeRunFile(FileSystem& files, const RunDirectory& run, const Json& contents) {
+  return writeTextFile(files, run.runFile(), contents.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+Result<Json> readRunFile(FileSystem& files, const RunDirectory& run) {
+  return readJsonFile(files, run.runFile());
+}
+
+} // namespace millrace

@@ -1,0 +1,137 @@
+#include "run/run_follower.h"
+
+#include "run/metrics_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+
+namespace millrace {
+
+namespace {
+constexpr int lookAgainMilliseconds = 1000;
+constexpr std::size_t metricsSource = 0;
+} // namespace
+
+RunFollower::RunFollower(FileSystem& files, const RunDirectory& run, std::int64_t afterStep, Bytes metricsOffset)
+    : m_files(files),
+      m_run(run),
+      m_afterStep(afterStep),
+      m_sources{Source(JsonLinesReader(files, run.metrics(), metricsOffset)),
+                Source(JsonLinesReader(files, run.events())), Source(JsonLinesReader(files, run.samples()))},
+      m_notify(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)),
+      m_stopEvent(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  // Before anything is read, so that no growth goes unnoticed. A process's death shows too: its files are closed.
+  if (m_notify.valid() && ::inotify_add_watch(m_notify.get(), run.path().c_str(),
+                                              IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_DELETE) < 0)
+    m_notify.reset();
+}
+
+RunFollower::RunFollower(RunFollower&& other) noexcept
+    : m_files(other.m_files),
+      m_run(std::move(other.m_run)),
+      m_afterStep(other.m_afterStep),
+      m_sources(std::move(other.m_sources)),
+      m_attempts(other.m_attempts),
+      m_damaged(other.m_damaged),
+      m_notify(std::move(other.m_notify)),
+      m_stopEvent(std::move(other.m_stopEvent)),
+      m_stopped(other.m_stopped.load()) {}
+
+Result<RunFollower> RunFollower::open(FileSystem& files, const RunDirectory& run, std::int64_t afterStep) {
+  if (!isRun(files, run.path())) return badInput(run.path().string() + ": is not a run directory: it has no run.json");
+  MILLRACE_TRY(const std::vector<std::int64_t> attempts, metricsAttempts(files, run.metrics()));
+  MILLRACE_TRY(const Bytes offset, offsetAfterStep(files, run.metrics(), afterStep));
+  RunFollower follower(files, run, afterStep, offset);
+  follower.m_attempts = attempts.empty() ? 0 : attempts.back();
+  return follower;
+}
+
+Result<std::optional<RunEvent>> RunFollower::next() {
+  while (!m_stopped.load(std::memory_order_acquire)) {
+    // Asked before reading: what a run writes before it ends is read before its end is believed.
+    const bool live = probeOwner(m_run.owner()).live;
+    MILLRACE_CHECK(fillHeads());
+    if (auto event = takeEarliest()) return event;
+    if (!live) break;
+    waitForChange();
+  }
+  return std::nullopt;
+}
+
+Status RunFollower::fillHeads() {
+  for (std::size_t i = 0; i < m_sources.size(); ++i) {
+    Source& source = m_sources[i];
+    while (!source.head) {
+      MILLRACE_TRY(const std::optional<JsonLine> line, source.lines.next());
+      if (source.lines.rewritten()) {
+        if (i == metricsSource)
+          MILLRACE_CHECK(goBack());
+        else
+          source.lines.seek(0); // only a run that was replaced by a new one begins these anew
+        continue;
+      }
+      if (!line) break;
+      const std::string name = source.lines.path().string();
+      if (i == metricsSource) {
+        auto metrics = stepMetricsFromJson(line->text, name);
+        if (metrics)
+          source.head = RunEvent{metrics->time, metrics->step, std::move(*metrics)};
+        else
+          ++m_damaged;
+      } else {
+        auto event = runEventFromJson(line->text, name);
+        if (!event)
+          ++m_damaged;
+        else if (event->step > m_afterStep || m_afterStep < 0)
+          source.head = std::move(*event);
+      }
+    }
+  }
+  return {};
+}
+
+/// The metrics were cut back under our eyes: the first step of what was cut off says to where.
+Status RunFollower::goBack() {
+  std::int64_t last = m_afterStep;
+  bool found = false;
+  MILLRACE_TRY(const std::vector<std::int64_t> attempts, metricsAttempts(m_files, m_run.metrics()));
+  for (const std::int64_t attempt : attempts) {
+    if (attempt <= m_attempts) continue;
+    MILLRACE_TRY(MetricsReader cut, MetricsReader::open(m_files, metricsAttemptPath(m_run.metrics(), attempt)));
+    MILLRACE_TRY(const std::optional<StepMetrics> first, cut.next());
+    if (first) last = found ? std::min(last, first->step - 1) : first->step - 1;
+    found = found || first;
+    m_attempts = attempt;
+  }
+  MILLRACE_TRY(const Bytes offset, offsetAfterStep(m_files, m_run.metrics(), std::max(last, m_afterStep)));
+  m_sources[metricsSource].lines.seek(offset);
+  return {};
+}
+
+std::optional<RunEvent> RunFollower::takeEarliest() {
+  Source* earliest = nullptr;
+  for (Source& source : m_sources)
+    if (source.head && (!earliest || source.head->time < earliest->head->time)) earliest = &source;
+  if (!earliest) return std::nullopt;
+  return std::exchange(earliest->head, std::nullopt);
+}
+
+void RunFollower::waitForChange() {
+  pollfd polled[] = {{m_notify.get(), POLLIN, 0}, {m_stopEvent.get(), POLLIN, 0}};
+  (void)::poll(polled, 2, lookAgainMilliseconds);
+  if (!m_notify.valid()) return;
+  alignas(inotify_event) char events[4096];
+  while (::read(m_notify.get(), events, sizeof events) > 0) { // what changed does not matter: all files are looked at
+  }
+}
+
+void RunFollower::stop() {
+  m_stopped.store(true, std::memory_order_release);
+  const std::uint64_t one = 1;
+  (void)!::write(m_stopEvent.get(), &one, sizeof one);
+}
+
+} // namespace millrace
