@@ -82,8 +82,7 @@ Result<StepOutcome> Trainer::step(const StepInput& input, const std::function<bo
   StepOutcome outcome;
   outcome.targets = targets;
   outcome.loss = m_runner->scalar(0) / static_cast<double>(targets);
-  const double squares = totalSquares();
-  outcome.gradNorm = std::sqrt(squares);
+  outcome.gradNorm = gradNorm();
   const auto seconds = [&](std::size_t from, std::size_t to) {
     return std::chrono::duration<double>((*timeline.marks)[to] - (*timeline.marks)[from]).count();
   };
@@ -91,9 +90,9 @@ Result<StepOutcome> Trainer::step(const StepInput& input, const std::function<bo
     outcome.forwardSeconds += seconds(i, i + 1);
     outcome.backwardSeconds += seconds(i + 1, i + 2);
   }
-  outcome.discarded = !std::isfinite(outcome.loss) || !std::isfinite(squares);
+  outcome.discarded = !std::isfinite(outcome.loss) || !std::isfinite(outcome.gradNorm);
   if (outcome.discarded && !m_updating) return outcome;
-  if (m_runner->shape().clip != ClipMode::Off) outcome.clipFactor = clipFactor(squares, m_options.maxGradNorm);
+  if (m_runner->shape().clip != ClipMode::Off) outcome.clipFactor = clipDecision(outcome.gradNorm, m_options.maxGradNorm).factor;
   updateAll(input, outcome.clipFactor);
   ++m_updates;
   return outcome;
@@ -191,14 +190,14 @@ void Trainer::collect(std::vector<GradientStreamer::Landed> landed) {
   }
 }
 
-double Trainer::totalSquares() const {
+double Trainer::gradNorm() const {
   const std::vector<BlockSpec>& blocks = m_runner->store().blocks();
-  double total = 0;
+  std::vector<double> squares;
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const bool onHost = blocks[b].kind == BlockKind::Embedding || blocks[b].kind == BlockKind::Positions;
-    total += onHost ? const_cast<ForwardRunner&>(*m_runner).embedding().squares(b) : m_runner->scalar(1 + b);
+    squares.push_back(onHost ? m_runner->embedding().squares(b) : m_runner->scalar(1 + b));
   }
-  return total;
+  return gradientNorm(squares);
 }
 
 AdamWScalars Trainer::scalars(double clipFactor) const {

@@ -75,7 +75,7 @@ class Trainer {
   void runHead(const Action& action);
   void runBackward(const Action& action);
   void collect(std::vector<GradientStreamer::Landed> landed);
-  double totalSquares() const;
+  double gradNorm() const;
   AdamWScalars scalars(double clipFactor) const;
   void update(const GradientStreamer::Landed& landed, const AdamWScalars& scalars);
   void updateEmbedding(const StepInput& input, const AdamWScalars& scalars);

@@ -1,6 +1,20 @@
 #include "device/cpu/cpu_kernels.h"
 
-// INCLUDES
+#include "device/cpu/ops/activation.h"
+#include "device/cpu/ops/adamw.h"
+#include "device/cpu/ops/add.h"
+#include "device/cpu/ops/attention.h"
+#include "device/cpu/ops/attention_backward.h"
+#include "device/cpu/ops/bias_gradient.h"
+#include "device/cpu/ops/convert.h"
+#include "device/cpu/ops/cross_entropy.h"
+#include "device/cpu/ops/embedding.h"
+#include "device/cpu/ops/gated_activation.h"
+#include "device/cpu/ops/layer_norm.h"
+#include "device/cpu/ops/matmul.h"
+#include "device/cpu/ops/reduce.h"
+#include "device/cpu/ops/rms_norm.h"
+#include "device/cpu/ops/rope.h"
 
 namespace millrace {
 
