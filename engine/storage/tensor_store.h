@@ -4,6 +4,7 @@
 #pragma once
 
 #include "device/device.h"
+#include "device/kernels.h"
 #include "model/blocks.h"
 #include "plan/memory_plan.h"
 #include "storage/planned_memory.h"
