@@ -148,9 +148,8 @@ void ForwardRunner::reset() {
   m_activations = std::make_unique<ActivationStore>(m_spec, m_plan, m_memory, m_streams);
 }
 
-void ForwardRunner::runForward(const MicroBatch& microBatch, bool withLoss) {
+void ForwardRunner::runForward(const MicroBatch& microBatch, const std::function<void(const TensorView& x)>& head) {
   const auto ready = prepare(microBatch);
-  if (withLoss) m_streams.compute->zero(lossScalar().data, lossScalar().bytes());
   for (const Action& action : m_forwardSchedule.actions) {
     switch (action.kind) {
     case ActionKind::LoadBatch:
@@ -159,26 +158,47 @@ void ForwardRunner::runForward(const MicroBatch& microBatch, bool withLoss) {
     case ActionKind::Embed:
       embed(0);
       break;
-    case ActionKind::Head: {
-      const TensorView x = activation(m_activations->acquire(action.unit, 0, ActivationStore::Part::Input), 0);
-      if (withLoss) {
-        m_headProgram.loss(*m_streams.compute, headWeights(), x, batch(0).targets, lossScalar(), m_workspace);
-      } else {
-        m_headProgram.logits(*m_streams.compute, headWeights(), x.rows(x.shape[0] - 1, 1), m_workspace);
-      }
+    case ActionKind::Head:
+      head(activation(m_activations->acquire(action.unit, 0, ActivationStore::Part::Input), 0));
       m_activations->release(action.unit, 0, ActivationStore::Written::Nothing);
       break;
-    }
     default:
       execute(action);
     }
   }
 }
 
+std::vector<float> ForwardRunner::fetchLogits(std::int64_t rows) {
+  std::vector<float> logits(static_cast<std::size_t>(rows * m_spec.vocabulary));
+  Stream& copyOut = *m_streams.copyOut;
+  copyOut.wait(m_streams.compute->record(), Stall::Order);
+  copyOut.copy(logits.data(), m_workspace + HeadLayout(m_spec, shape()).logits,
+               static_cast<Bytes>(logits.size() * sizeof(float)));
+  copyOut.synchronize();
+  return logits;
+}
+
 ForwardRunner::Loss ForwardRunner::loss(const MicroBatch& microBatch) {
-  runForward(microBatch, true);
+  m_streams.compute->zero(lossScalar().data, lossScalar().bytes());
+  runForward(microBatch, [this](const TensorView& x) {
+    m_headProgram.loss(*m_streams.compute, headWeights(), x, batch(0).targets, lossScalar(), m_workspace);
+  });
   fetchScalars().synchronize();
   return {scalar(0), m_group[0]->targets};
+}
+
+std::vector<float> ForwardRunner::allLogits(const MicroBatch& microBatch) {
+  std::vector<float> all;
+  runForward(microBatch, [&](const TensorView& x) {
+    const std::int64_t chunk = HeadLayout(m_spec, shape()).chunk;
+    for (std::int64_t begin = 0; begin < x.shape[0]; begin += chunk) {
+      const std::int64_t n = std::min(chunk, x.shape[0] - begin);
+      m_headProgram.logits(*m_streams.compute, headWeights(), x.rows(begin, n), m_workspace);
+      const std::vector<float> logits = fetchLogits(n);
+      all.insert(all.end(), logits.begin(), logits.end());
+    }
+  });
+  return all;
 }
 
 namespace {
@@ -197,8 +217,10 @@ MicroBatch continuation(std::span<const std::int32_t> tokens, std::int64_t first
 } // namespace
 
 std::vector<float> ForwardRunner::nextLogits(std::span<const std::int32_t> tokens) {
-  runForward(continuation(tokens, 0), false);
-  return fetchLogits();
+  runForward(continuation(tokens, 0), [this](const TensorView& x) {
+    m_headProgram.logits(*m_streams.compute, headWeights(), x.rows(x.shape[0] - 1, 1), m_workspace);
+  });
+  return fetchLogits(1);
 }
 
 std::vector<float> ForwardRunner::nextLogitsCached(std::span<const std::int32_t> tokens, std::int64_t cached) {
@@ -240,17 +262,7 @@ std::vector<float> ForwardRunner::nextLogitsCached(std::span<const std::int32_t>
       execute(action);
     }
   }
-  return fetchLogits();
-}
-
-std::vector<float> ForwardRunner::fetchLogits() {
-  std::vector<float> logits(static_cast<std::size_t>(m_spec.vocabulary));
-  const HeadLayout layout(m_spec, shape());
-  m_streams.copyOut->wait(m_streams.compute->record(), Stall::Order);
-  m_streams.copyOut->copy(logits.data(), m_workspace + layout.logits,
-                          static_cast<Bytes>(logits.size() * sizeof(float)));
-  m_streams.copyOut->synchronize();
-  return logits;
+  return fetchLogits(1);
 }
 
 } // namespace millrace

@@ -10,6 +10,7 @@
 #include "train/layer_program.h"
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -37,6 +38,9 @@ class ForwardRunner {
     std::int64_t targets = 0;
   };
   Loss loss(const MicroBatch& batch);
+
+  /// All logits of a micro-batch, (T, V) row by row; for checks.
+  std::vector<float> allLogits(const MicroBatch& batch);
 
   /// Logits (V) after the last of the tokens, which are one document of at most the planned context.
   std::vector<float> nextLogits(std::span<const std::int32_t> tokens);
@@ -79,8 +83,10 @@ class ForwardRunner {
 
  private:
   ForwardRunner(Device& device, ThreadPool& pool, const ModelSpec& spec, const MemoryPlan& plan, PlannedMemory memory);
-  void runForward(const MicroBatch& batch, bool withLoss);
-  std::vector<float> fetchLogits();
+  /// The forward schedule, with the head's place taken by the function, which is given the last layer's output.
+  void runForward(const MicroBatch& batch, const std::function<void(const TensorView& x)>& head);
+  /// The first rows of the logits that the head program left in the workspace; blocks.
+  std::vector<float> fetchLogits(std::int64_t rows);
 
   const ModelSpec m_spec;
   const MemoryPlan m_plan;

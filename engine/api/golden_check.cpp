@@ -1,0 +1,399 @@
+#include "engine/check.h"
+
+#include "base/json_reader.h"
+#include "model/config_import.h"
+#include "optim/lr_schedule.h"
+#include "storage/model_reader.h"
+#include "train/load_weights.h"
+#include "train/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+
+namespace millrace {
+
+namespace {
+
+// How close fp32 results must come to the reference, as stated beside the cases: two to ten times what fp32 differs
+// from fp64 by.
+constexpr double lossBound = 2e-5;
+constexpr double normBound = 3e-4;
+constexpr double l2Bound = 1e-5;
+constexpr double valueBound = 5e-5;
+constexpr double parameterBound = 3e-4;
+constexpr double keyBiasBound = 2e-2; // their gradient is nearly zero, and AdamW amplifies rounding
+
+/// What stands in expected.json for a whole tensor.
+struct Fingerprint {
+  std::vector<std::int64_t> shape;
+  double l2 = 0;
+  std::vector<std::int64_t> index;
+  std::vector<double> value;
+};
+
+struct Expected {
+  std::vector<std::vector<std::int32_t>> inputs, labels;
+  double loss = 0, gradNorm = 0, lossAfter = 0;
+  std::vector<double> stepLoss, stepGradNorm, stepLr;
+  AdamWHyperparameters adamW;
+  double clipNorm = 0;
+  Fingerprint logits;
+  std::map<std::string, Fingerprint> gradients, parameters;
+  std::vector<std::int32_t> prompt, continuation;
+  struct Packed {
+    std::vector<std::int64_t> lengths;
+    std::vector<std::int32_t> inputs;
+    double loss = 0, gradNorm = 0;
+    std::map<std::string, Fingerprint> gradients;
+  };
+  std::optional<Packed> packed;
+};
+
+Fingerprint readFingerprint(const Json& json) {
+  Fingerprint print;
+  json.at("shape").get_to(print.shape);
+  json.at("l2").get_to(print.l2);
+  json.at("index").get_to(print.index);
+  json.at("value").get_to(print.value);
+  return print;
+}
+
+std::map<std::string, Fingerprint> readFingerprints(const Json& json) {
+  std::map<std::string, Fingerprint> prints;
+  for (const auto& [name, print] : json.items()) prints[name] = readFingerprint(print);
+  return prints;
+}
+
+Result<Expected> readExpected(FileSystem& files, const Path& path) {
+  MILLRACE_TRY(const Json json, readJsonFile(files, path));
+  try {
+    Expected e;
+    json.at("input_ids").get_to(e.inputs);
+    json.at("labels").get_to(e.labels);
+    json.at("loss").get_to(e.loss);
+    json.at("grad_norm").get_to(e.gradNorm);
+    json.at("loss_after").get_to(e.lossAfter);
+    json.at("step_loss").get_to(e.stepLoss);
+    json.at("step_grad_norm").get_to(e.stepGradNorm);
+    json.at("step_lr").get_to(e.stepLr);
+    const Json& h = json.at("hyperparameters");
+    e.adamW = {h.at("beta1"), h.at("beta2"), h.at("eps"), h.at("weight_decay")};
+    h.at("clip_norm").get_to(e.clipNorm);
+    e.logits = readFingerprint(json.at("logits"));
+    e.gradients = readFingerprints(json.at("gradients"));
+    e.parameters = readFingerprints(json.at("parameters_after_6_steps"));
+    json.at("greedy_prompt").get_to(e.prompt);
+    json.at("greedy_continuation").get_to(e.continuation);
+    if (json.contains("packed")) {
+      const Json& p = json.at("packed");
+      Expected::Packed packed;
+      p.at("document_lengths").get_to(packed.lengths);
+      p.at("input_ids").get_to(packed.inputs);
+      p.at("loss").get_to(packed.loss);
+      p.at("grad_norm").get_to(packed.gradNorm);
+      packed.gradients = readFingerprints(p.at("gradients"));
+      e.packed = std::move(packed);
+    }
+    const bool rectangular = !e.inputs.empty() && !e.inputs[0].empty() && e.labels.size() == e.inputs.size() &&
+                             std::all_of(e.inputs.begin(), e.inputs.end(),
+                                         [&](const auto& row) { return row.size() == e.inputs[0].size(); }) &&
+                             std::all_of(e.labels.begin(), e.labels.end(),
+                                         [&](const auto& row) { return row.size() == e.inputs[0].size(); });
+    if (!rectangular || e.stepLoss.size() != e.stepLr.size() || e.stepLoss.size() != e.stepGradNorm.size())
+      return badInput(fmt::format("{}: input_ids, labels or step lists do not match in size", path.string()));
+    return e;
+  } catch (const nlohmann::json::exception& problem) {
+    return badInput(fmt::format("{}: not a reference case: {}", path.string(), problem.what()));
+  }
+}
+
+/// Rows [first, first + count) as a micro-batch; the label at t + 1 is the target of position t.
+MicroBatch microBatchOf(const Expected& e, std::size_t first, std::size_t count) {
+  MicroBatch batch;
+  batch.rows = static_cast<std::int64_t>(count);
+  batch.context = static_cast<std::int64_t>(e.inputs[0].size());
+  for (std::size_t row = first; row < first + count; ++row)
+    for (std::size_t t = 0; t < e.inputs[row].size(); ++t) {
+      batch.tokens.push_back(e.inputs[row][t]);
+      const bool last = t + 1 == e.inputs[row].size();
+      batch.targets.push_back(last || e.labels[row][t + 1] < 0 ? -1 : e.labels[row][t + 1]);
+      batch.positions.push_back(static_cast<std::int32_t>(t));
+      batch.documentStart.push_back(0);
+    }
+  return batch;
+}
+
+MicroBatch packedBatch(const Expected::Packed& packed) {
+  MicroBatch batch;
+  batch.rows = 1;
+  batch.context = static_cast<std::int64_t>(packed.inputs.size());
+  batch.tokens = packed.inputs;
+  std::int32_t start = 0;
+  for (const std::int64_t length : packed.lengths) {
+    for (std::int32_t i = 0; i < length; ++i) {
+      batch.positions.push_back(i);
+      batch.documentStart.push_back(start);
+      batch.targets.push_back(i + 1 < length ? packed.inputs.at(static_cast<std::size_t>(start + i + 1)) : -1);
+    }
+    start += static_cast<std::int32_t>(length);
+  }
+  return batch;
+}
+
+double relative(double actual, double expected) {
+  return std::fabs(actual - expected) / std::max(std::fabs(expected), 1e-30);
+}
+
+class Checker {
+ public:
+  explicit Checker(GoldenResult& result) : m_result(result) {}
+
+  void number(const std::string& what, double actual, double expected, double bound) {
+    m_result.comparisons.push_back({what, relative(actual, expected), bound});
+  }
+
+  void tensor(const std::string& what, std::span<const float> actual, const Fingerprint& expected, double l2,
+              double values) {
+    std::int64_t elements = 1;
+    for (const std::int64_t dim : expected.shape) elements *= dim;
+    double squares = 0;
+    double largest = 0;
+    for (const float x : actual) {
+      squares += static_cast<double>(x) * x;
+      largest = std::max(largest, std::fabs(static_cast<double>(x)));
+    }
+    if (elements != static_cast<std::int64_t>(actual.size()) || expected.index.size() != expected.value.size()) {
+      m_result.comparisons.push_back({what + ": shape", 1, 0});
+      return;
+    }
+    m_result.comparisons.push_back({what + ": l2", relative(std::sqrt(squares), expected.l2), l2});
+    double worst = 0;
+    for (std::size_t i = 0; i < expected.index.size(); ++i) {
+      const std::int64_t at = expected.index[i];
+      const double x = at >= 0 && at < elements ? actual[static_cast<std::size_t>(at)] : std::nan("");
+      const double error = std::fabs(x - expected.value[i]) / std::max(largest, 1e-30);
+      if (!(error <= worst)) worst = error;
+    }
+    m_result.comparisons.push_back({what + ": values", worst, values});
+  }
+
+ private:
+  GoldenResult& m_result;
+};
+
+/// One case being run.
+class Case {
+ public:
+  Case(FileSystem& files, const Path& folder, const GoldenSetting& setting)
+      : m_files(files), m_folder(folder), m_setting(setting) {}
+
+  Result<GoldenResult> run() {
+    MILLRACE_TRY(m_spec, readModelConfig(m_files, m_folder));
+    MILLRACE_TRY(m_expected, readExpected(m_files, m_folder / "expected.json"));
+    const std::int64_t rows = static_cast<std::int64_t>(m_expected.inputs.size());
+    if (rows % m_setting.microBatches != 0)
+      return badInput(fmt::format("{}: {} rows cannot be cut into {} micro-batches", m_folder.string(), rows,
+                                  m_setting.microBatches));
+    m_result.caseName = m_folder.filename().string();
+    m_result.setting = m_setting;
+    MILLRACE_CHECK(trainSixSteps(rows));
+    if (m_expected.packed) MILLRACE_CHECK(packedRow());
+    return std::move(m_result);
+  }
+
+ private:
+  struct Instance {
+    std::unique_ptr<ThreadPool> pool;
+    std::unique_ptr<Device> device;
+    std::unique_ptr<Trainer> trainer;
+  };
+
+  Result<Instance> instance(std::int64_t rows, std::int64_t context, std::int64_t microBatches) {
+    RunShape shape;
+    shape.rows = rows;
+    shape.context = context;
+    shape.microBatches = microBatches;
+    shape.headChunk = std::max<std::int64_t>(1, rows * context * 2 / 3); // an uneven last chunk
+    PlanRequest request;
+    request.shape = shape;
+    request.recompute = m_setting.recompute;
+    request.placement = PlacementPolicy::Host;
+    const MemoryPlan plan = smallestPlan(m_spec, request);
+    m_result.deviceLimit = std::max(m_result.deviceLimit, plan.total(MemoryTier::Device));
+    Instance made;
+    made.pool = std::make_unique<ThreadPool>(m_setting.threads);
+    made.device = createCpuDevice(*made.pool, plan.total(MemoryTier::Device), plan.total(MemoryTier::Host));
+    TrainerOptions options;
+    options.adamW = m_expected.adamW;
+    options.maxGradNorm = m_expected.clipNorm;
+    MILLRACE_TRY(made.trainer, Trainer::create(*made.device, *made.pool, m_spec, plan, options));
+    MILLRACE_TRY(const ModelReader reader, ModelReader::open(m_files, m_folder, m_spec));
+    MILLRACE_CHECK(loadWeights(made.trainer->runner().store(), *made.trainer->runner().streams().copyIn,
+                               [&](const BlockSpec& block, std::int64_t first, std::span<float> values) {
+                                 return reader.readBlock(block, first, values);
+                               }));
+    return made;
+  }
+
+  void compareGradients(Trainer& trainer, const std::map<std::string, Fingerprint>& expected,
+                        const std::string& prefix) {
+    Checker check(m_result);
+    std::size_t found = 0;
+    const std::vector<BlockSpec>& blocks = trainer.runner().store().blocks();
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      const std::vector<float> gradient = trainer.gradient(b);
+      for (const ParameterSpec& parameter : blocks[b].parameters) {
+        const auto print = expected.find(parameter.name);
+        if (print == expected.end()) continue;
+        ++found;
+        check.tensor(prefix + "gradient of " + parameter.name,
+                     std::span(gradient).subspan(static_cast<std::size_t>(parameter.offset),
+                                                 static_cast<std::size_t>(parameter.elements())),
+                     print->second, isKeyBias(parameter.name) ? keyBiasBound : l2Bound, valueBound);
+      }
+    }
+    m_result.comparisons.push_back(
+        {prefix + "gradients without a counterpart", static_cast<double>(expected.size() - found), 0});
+  }
+
+  static bool isKeyBias(const std::string& name) {
+    return name.ends_with("k_proj.bias") || name.ends_with("c_attn.bias");
+  }
+
+  Status trainSixSteps(std::int64_t rows) {
+    const std::int64_t k = m_setting.microBatches;
+    const auto context = static_cast<std::int64_t>(m_expected.inputs[0].size());
+    MILLRACE_TRY(Instance made, instance(rows / k, context, k));
+    Trainer& trainer = *made.trainer;
+    std::vector<MicroBatch> batches;
+    for (std::int64_t m = 0; m < k; ++m)
+      batches.push_back(
+          microBatchOf(m_expected, static_cast<std::size_t>(m * rows / k), static_cast<std::size_t>(rows / k)));
+
+    Checker check(m_result);
+    std::vector<float> logits;
+    for (const MicroBatch& batch : batches) {
+      const std::vector<float> part = trainer.runner().allLogits(batch);
+      logits.insert(logits.end(), part.begin(), part.end());
+    }
+    check.tensor("logits", logits, m_expected.logits, l2Bound, valueBound);
+
+    LrSchedule schedule;
+    schedule.kind = LrScheduleKind::Cosine;
+    for (std::size_t s = 0; s < m_expected.stepLoss.size(); ++s) {
+      MILLRACE_TRY(const StepOutcome outcome, trainer.step({batches, batches, m_expected.stepLr[s]}));
+      if (s == 0) {
+        check.number("loss", outcome.loss, m_expected.loss, lossBound);
+        check.number("gradient norm", outcome.gradNorm, m_expected.gradNorm, normBound);
+        compareGradients(trainer, m_expected.gradients, "");
+      }
+      check.number(fmt::format("loss of step {}", s + 1), outcome.loss, m_expected.stepLoss[s], lossBound);
+      check.number(fmt::format("gradient norm of step {}", s + 1), outcome.gradNorm, m_expected.stepGradNorm[s],
+                   normBound);
+    }
+    trainer.applyPending();
+    compareParameters(trainer);
+
+    double sum = 0;
+    std::int64_t targets = 0;
+    for (const MicroBatch& batch : batches) {
+      const ForwardRunner::Loss loss = trainer.runner().loss(batch);
+      sum += loss.sum;
+      targets += loss.targets;
+    }
+    check.number("loss after six steps", sum / static_cast<double>(targets), m_expected.lossAfter, lossBound);
+    greedy(trainer);
+    return {};
+  }
+
+  void compareParameters(Trainer& trainer) {
+    Checker check(m_result);
+    const TensorStore& store = trainer.runner().store();
+    std::vector<float> values;
+    for (std::size_t b = 0; b < store.blocks().size(); ++b)
+      for (const ParameterSpec& parameter : store.blocks()[b].parameters) {
+        const auto print = m_expected.parameters.find(parameter.name);
+        if (print == m_expected.parameters.end()) {
+          m_result.comparisons.push_back({parameter.name + " is not among the expected parameters", 1, 0});
+          continue;
+        }
+        values.resize(static_cast<std::size_t>(parameter.elements()));
+        store.read(*trainer.runner().streams().copyOut, b, TensorStore::Quantity::Master, parameter.offset, values);
+        const double bound = isKeyBias(parameter.name) ? keyBiasBound : parameterBound;
+        check.tensor("after six steps " + parameter.name, values, print->second, bound, bound);
+      }
+  }
+
+  void greedy(Trainer& trainer) {
+    std::vector<std::int32_t> tokens = m_expected.prompt;
+    const auto context = static_cast<std::size_t>(trainer.runner().shape().context);
+    double wrong = 0;
+    for (const std::int32_t expected : m_expected.continuation) {
+      if (tokens.size() > context) break;
+      const std::vector<float> logits = trainer.runner().nextLogits(tokens);
+      const auto best = static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+      if (best != expected) ++wrong;
+      tokens.push_back(expected);
+    }
+    m_result.comparisons.push_back({"greedy continuation: tokens that differ", wrong, 0});
+  }
+
+  Status packedRow() {
+    const MicroBatch batch = packedBatch(*m_expected.packed);
+    MILLRACE_TRY(Instance made, instance(1, batch.context, 1));
+    const std::vector<MicroBatch> batches{batch};
+    MILLRACE_TRY(const StepOutcome outcome, made.trainer->step({batches, {}, 0.0}));
+    Checker check(m_result);
+    check.number("packed: loss", outcome.loss, m_expected.packed->loss, lossBound);
+    check.number("packed: gradient norm", outcome.gradNorm, m_expected.packed->gradNorm, normBound);
+    compareGradients(*made.trainer, m_expected.packed->gradients, "packed: ");
+    return {};
+  }
+
+  FileSystem& m_files;
+  const Path m_folder;
+  const GoldenSetting m_setting;
+  ModelSpec m_spec;
+  Expected m_expected;
+  GoldenResult m_result;
+};
+
+} // namespace
+
+std::string GoldenSetting::name() const {
+  return fmt::format("{} micro-batch{}, recompute {}", microBatches, microBatches == 1 ? "" : "es",
+                     toString(recompute));
+}
+
+bool GoldenResult::passed() const {
+  return std::all_of(comparisons.begin(), comparisons.end(), [](const Comparison& c) { return c.passed(); });
+}
+
+Result<GoldenResult> checkGolden(FileSystem& files, const Path& folder, const GoldenSetting& setting) {
+  return Case(files, folder, setting).run();
+}
+
+Result<std::vector<Path>> goldenCases(FileSystem& files, const Path& folder) {
+  std::vector<Path> cases;
+  if (files.exists(folder / "expected.json")) return std::vector<Path>{folder};
+  MILLRACE_TRY(const std::vector<std::string> names, files.list(folder));
+  for (const std::string& name : names)
+    if (files.exists(folder / name / "expected.json")) cases.push_back(folder / name);
+  if (cases.empty())
+    return badInput(fmt::format(
+        "{}: no reference case here: expected a folder with expected.json, config.json and weights, or folders of them",
+        folder.string()));
+  return cases;
+}
+
+std::vector<GoldenSetting> goldenSettings() {
+  std::vector<GoldenSetting> settings;
+  for (const std::int64_t microBatches : {1, 2})
+    for (const Recompute policy : {Recompute::Full, Recompute::Selective, Recompute::None})
+      settings.push_back({microBatches, policy, 2});
+  return settings;
+}
+
+} // namespace millrace

@@ -1,0 +1,50 @@
+// Checks of the engine against reference cases: the same model, data and hyperparameters computed by another program.
+#pragma once
+
+#include "base/file.h"
+#include "base/result.h"
+#include "plan/run_shape.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace millrace {
+
+/// One number that was compared.
+struct Comparison {
+  std::string what; ///< "gradient of model.norm.weight: values"
+  double error = 0; ///< relative, as the bound is
+  double bound = 0;
+  bool passed() const { return error <= bound; } ///< false for NaN
+};
+
+/// One way of running a case.
+struct GoldenSetting {
+  std::int64_t microBatches = 1;
+  Recompute recompute = Recompute::Full;
+  int threads = 2;
+  std::string name() const;
+};
+
+struct GoldenResult {
+  std::string caseName;
+  GoldenSetting setting;
+  Bytes deviceLimit = 0; ///< the smallest that the planner accepts with two slots
+  std::vector<Comparison> comparisons;
+  bool passed() const;
+};
+
+/// Runs one case folder (config.json, weights, expected.json) in fp32 under the smallest device limit: loss, logits,
+/// every gradient, six optimizer steps, greedy decoding, and the packed row where there is one. Errors: BadInput for a
+/// folder that is no such case.
+Result<GoldenResult> checkGolden(FileSystem& files, const Path& folder, const GoldenSetting& setting);
+
+/// The folder itself, or its subfolders, that hold an expected.json; BadInput when there is none.
+Result<std::vector<Path>> goldenCases(FileSystem& files, const Path& folder);
+
+/// Every recompute policy with one and with as many micro-batches as the case has rows.
+std::vector<GoldenSetting> goldenSettings();
+
+} // namespace millrace

@@ -1,0 +1,18 @@
+// Filling a store's weights from outside: a model on disk, or starting values. Moments stay zero.
+#pragma once
+
+#include "base/result.h"
+#include "storage/tensor_store.h"
+
+#include <functional>
+#include <span>
+
+namespace millrace {
+
+/// Gives the fp32 elements [first, first + size) of a block, padding zero.
+using BlockValues = std::function<Status(const BlockSpec& block, std::int64_t first, std::span<float> values)>;
+
+/// Writes every block, a bounded piece at a time. The stream is synchronized.
+Status loadWeights(TensorStore& store, Stream& stream, const BlockValues& values);
+
+} // namespace millrace

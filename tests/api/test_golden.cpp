@@ -1,0 +1,67 @@
+// The reference cases, each under the smallest device limit with two slots, for every recompute policy and for one and
+// several micro-batches; and that a changed expectation is noticed.
+#include "base/json_reader.h"
+#include "engine/check.h"
+
+#include <QTemporaryDir>
+#include <QTest>
+#include <filesystem>
+#include <fmt/format.h>
+
+using namespace millrace;
+
+class TestGolden : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void case_data();
+  void case_();
+  void changedExpectationFails();
+
+ private:
+  LocalFileSystem m_files;
+};
+
+void TestGolden::case_data() {
+  QTest::addColumn<QString>("folder");
+  QTest::addColumn<int>("setting");
+  for (const char* name :
+       {"llama_gqa", "llama_mha_tied", "llama3_rope_scaled", "qwen2", "qwen3", "mistral_swa", "gpt2"}) {
+    const std::vector<GoldenSetting> settings = goldenSettings();
+    for (std::size_t i = 0; i < settings.size(); ++i)
+      QTest::newRow(fmt::format("{}: {}", name, settings[i].name()).c_str())
+          << QString(MILLRACE_TEST_DATA "/") + name << static_cast<int>(i);
+  }
+}
+
+void TestGolden::case_() {
+  QFETCH(QString, folder);
+  QFETCH(int, setting);
+  const auto result = checkGolden(m_files, folder.toStdString(), goldenSettings()[static_cast<std::size_t>(setting)]);
+  QVERIFY2(result.has_value(), result ? "" : result.error().message.c_str());
+  QVERIFY(result->comparisons.size() > 40);
+  for (const Comparison& c : result->comparisons)
+    QVERIFY2(c.passed(), fmt::format("{}: error {:.3g}, bound {:.3g}", c.what, c.error, c.bound).c_str());
+}
+
+void TestGolden::changedExpectationFails() {
+  QTemporaryDir folder;
+  const Path copy = folder.path().toStdString();
+  for (const auto& entry : std::filesystem::directory_iterator(MILLRACE_TEST_DATA "/llama_mha_tied"))
+    std::filesystem::copy_file(entry.path(), copy / entry.path().filename());
+  auto expected = readJsonFile(m_files, copy / "expected.json");
+  QVERIFY(expected.has_value());
+  Json& value = (*expected)["gradients"]["model.norm.weight"]["value"][3];
+  value = value.get<double>() * 1.01 + 1e-3;
+  std::filesystem::permissions(copy / "expected.json", std::filesystem::perms::owner_all);
+  auto file = m_files.open(copy / "expected.json", OpenMode::Create);
+  QVERIFY(file.has_value());
+  const std::string text = expected->dump();
+  QVERIFY((*file)->write(std::as_bytes(std::span(text)), 0).has_value());
+  const auto result = checkGolden(m_files, copy, goldenSettings()[0]);
+  QVERIFY(result.has_value());
+  QVERIFY(!result->passed());
+}
+
+QTEST_GUILESS_MAIN(TestGolden)
+#include "test_golden.moc"
