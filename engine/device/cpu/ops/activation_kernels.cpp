@@ -12,9 +12,8 @@ struct ValueSlope {
 struct Silu {
   MILLRACE_INLINE static F32v value(F32v x) { return x * sigmoid(x); }
   MILLRACE_INLINE static ValueSlope both(F32v x) {
-    const F32v s = sigmoid(x);
-    const F32v value = x * s;
-    return {value, s + value * (1.0f - s)};
+    const Logistic s = logistic(x);
+    return {x * s.value, s.value + x * s.slope};
   }
 };
 
@@ -30,12 +29,10 @@ struct Gelu {
 struct GeluTanh {
   MILLRACE_INLINE static F32v value(F32v x) { return x * sigmoid(x * (1.59576912f + 0.0713548162f * x * x)); }
   MILLRACE_INLINE static ValueSlope both(F32v x) {
-    const F32v s = sigmoid(x * (1.59576912f + 0.0713548162f * x * x));
-    const F32v inner = 1.59576912f + 0.214064449f * x * x;
-    // Far out s (1 - s) is 0 while the polynomial may overflow; the product must stay 0.
-    const F32v bell = s * (1.0f - s);
-    const F32v bend = x * inner * bell;
-    return {x * s, s + (bell == 0.0f ? bell : bend)};
+    const Logistic s = logistic(x * (1.59576912f + 0.0713548162f * x * x));
+    const F32v bend = x * (1.59576912f + 0.214064449f * x * x) * s.slope;
+    // Far out the slope is 0 while the polynomial may be infinite; the product must stay 0.
+    return {x * s.value, s.value + (s.slope == 0.0f ? s.slope : bend)};
   }
 };
 

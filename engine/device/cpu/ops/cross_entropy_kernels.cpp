@@ -47,7 +47,7 @@ template <class T>
 void writeGradient(const float* x, T* dLogits, std::int64_t count, const SoftmaxSum& softmax, float scale,
                    std::int64_t target) {
   const float factor = static_cast<float>(static_cast<double>(scale) / softmax.sum);
-  // Read before it may be overwritten, and taken apart from the rest: exact where the probability is near 1.
+  // Read before it may be overwritten, and in fp64: where the probability is near 1 most of it cancels.
   const double probability =
       __builtin_exp(static_cast<double>(x[target]) - static_cast<double>(softmax.largest)) / softmax.sum;
   const float largest = softmax.largest;
