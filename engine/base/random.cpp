@@ -23,6 +23,11 @@ std::uint64_t Random::next() {
   return mix(m_state);
 }
 
+void Random::skip(std::uint64_t count) {
+  m_state += count * 0x9E3779B97F4A7C15ull;
+  m_hasSpare = false;
+}
+
 double Random::uniform() {
   return static_cast<double>(next() >> 11) * 0x1.0p-53;
 }

@@ -16,6 +16,8 @@ class Random {
   Random(std::uint64_t seed, std::string_view stream);
 
   std::uint64_t next();
+  /// As if next() had been called `count` times; a spare normal is dropped.
+  void skip(std::uint64_t count);
   /// Uniform in [0, 1), 53 bits.
   double uniform();
   /// Uniform in [0, bound), without bias; bound > 0.

@@ -21,6 +21,8 @@ enum class BlockKind {
   Head,      ///< (V, H), absent when tied
 };
 
+constexpr std::int64_t groupAlignment = 128; ///< elements
+
 /// One tensor of a checkpoint and where it lies in its block.
 struct ParameterSpec {
   std::string name;        ///< Hugging Face name
@@ -69,9 +71,26 @@ struct BlockSpec {
 };
 
 /// All blocks in forward order: Embedding, [Positions], then Attention and Mlp of each layer, FinalNorm, [Head].
+/// The spec must be one that config import accepts: its sizes positive and their products in range.
 std::vector<BlockSpec> blocksOf(const ModelSpec& spec);
 
 /// Parameters of the model, tied ones once.
 std::int64_t parameterCount(const ModelSpec& spec);
+
+/// A part of one parameter inside a range of its block.
+struct BlockPiece {
+  const ParameterSpec* parameter = nullptr;
+  std::int64_t first = 0; ///< element of the parameter
+  std::int64_t count = 0;
+  std::int64_t at = 0; ///< element of the range
+};
+
+/// The parts that the elements [first, first + count) of a block are made of, in order; what they leave out is padding.
+/// They point into the block.
+std::vector<BlockPiece> piecesOf(const BlockSpec& block, std::int64_t first, std::int64_t count);
+
+/// The names under which checkpoints may hold a parameter: its own first, then the one without the prefix of the whole
+/// model ("transformer.", "model."), which files saved from the bare model lack.
+std::vector<std::string> checkpointNames(std::string_view name);
 
 } // namespace millrace

@@ -23,12 +23,14 @@ struct RopeSpec {
   double factor = 1;
   double lowFrequencyFactor = 1;              ///< llama3
   double highFrequencyFactor = 4;             ///< llama3
-  std::int64_t originalMaxPositions = 0;      ///< llama3, yarn, dynamic
+  std::int64_t originalMaxPositions = 0;      ///< llama3, yarn
   double betaFast = 32, betaSlow = 1;         ///< yarn
   std::optional<double> attentionFactor;      ///< yarn
   std::optional<double> mscale, mscaleAllDim; ///< yarn
   bool truncate = true;                       ///< yarn
   double partialRotaryFactor = 1;
+
+  bool operator==(const RopeSpec&) const = default;
 };
 
 struct AttentionSpec {
@@ -38,6 +40,8 @@ struct AttentionSpec {
   bool qkvBias = false;
   bool outBias = false;
   bool qkNorm = false; ///< RMS norm over each head of q and k, before the rotation
+
+  bool operator==(const AttentionSpec&) const = default;
 };
 
 struct MlpSpec {
@@ -45,12 +49,16 @@ struct MlpSpec {
   bool gated = true; ///< act(gate) * up, else act(x)
   Activation activation = Activation::Silu;
   bool bias = false;
+
+  bool operator==(const MlpSpec&) const = default;
 };
 
 /// What differs between layers.
 struct LayerSpec {
   std::int64_t window = 0;   ///< sliding window in tokens, 0: none
   double attentionScale = 1; ///< multiplies q k^T
+
+  bool operator==(const LayerSpec&) const = default;
 };
 
 struct ModelSpec {
@@ -70,6 +78,8 @@ struct ModelSpec {
   std::vector<LayerSpec> layers;
   std::optional<std::int64_t> bosToken;
   std::vector<std::int64_t> eosTokens;
+
+  bool operator==(const ModelSpec&) const = default;
 };
 
 } // namespace millrace

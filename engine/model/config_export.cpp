@@ -1,0 +1,108 @@
+#include "model/config_import.h"
+
+#include "model/config_keys.h"
+#include "model/config_rope.h"
+
+#include <algorithm>
+
+namespace millrace {
+
+namespace {
+
+void addTokens(Json& config, const ModelSpec& spec) {
+  config["bos_token_id"] = spec.bosToken ? Json(*spec.bosToken) : Json(nullptr);
+  if (spec.eosTokens.empty())
+    config["eos_token_id"] = nullptr;
+  else if (spec.eosTokens.size() == 1)
+    config["eos_token_id"] = spec.eosTokens.front();
+  else
+    config["eos_token_id"] = spec.eosTokens;
+  config["pad_token_id"] = nullptr;
+}
+
+void addGpt2(Json& config, const ModelSpec& spec) {
+  config["n_embd"] = spec.hidden;
+  config["n_layer"] = spec.layers.size();
+  config["n_head"] = spec.attention.heads;
+  config["n_inner"] = spec.mlp.inner;
+  config["n_positions"] = spec.maxPositions;
+  config["activation_function"] = activationName(spec.mlp.activation, spec.family);
+  config["layer_norm_epsilon"] = spec.normEpsilon;
+  config["attn_pdrop"] = 0.0; // the weights were trained without dropout
+  config["embd_pdrop"] = 0.0;
+  config["resid_pdrop"] = 0.0;
+  const double first = spec.layers.front().attentionScale;
+  config["scale_attn_weights"] = first != 1.0 || spec.attention.headDim == 1;
+  config["scale_attn_by_inverse_layer_idx"] = spec.layers.size() > 1 && spec.layers[1].attentionScale != first;
+}
+
+void addLlamaLike(Json& config, const ModelSpec& spec) {
+  config["hidden_size"] = spec.hidden;
+  config["intermediate_size"] = spec.mlp.inner;
+  config["num_hidden_layers"] = spec.layers.size();
+  config["num_attention_heads"] = spec.attention.heads;
+  config["num_key_value_heads"] = spec.attention.kvHeads;
+  config["head_dim"] = spec.attention.headDim;
+  config["max_position_embeddings"] = spec.maxPositions;
+  config["hidden_act"] = activationName(spec.mlp.activation, spec.family);
+  config["rms_norm_eps"] = spec.normEpsilon;
+  config["attention_dropout"] = 0.0;
+  addRopeToConfig(config, *spec.rope);
+  if (spec.family == ModelFamily::Llama || spec.family == ModelFamily::Qwen3)
+    config["attention_bias"] = spec.attention.qkvBias;
+  if (spec.family == ModelFamily::Llama) {
+    config["mlp_bias"] = spec.mlp.bias;
+    return;
+  }
+
+  std::int64_t window = 0;
+  std::int64_t full = 0; // layers before the first with a window
+  Json types = Json::array();
+  for (const LayerSpec& layer : spec.layers) {
+    window = std::max(window, layer.window);
+    if (window == 0) ++full;
+    types.push_back(layer.window > 0 ? "sliding_attention" : "full_attention");
+  }
+  config["sliding_window"] = window > 0 ? Json(window) : Json(nullptr);
+  if (spec.family == ModelFamily::Mistral) return;
+  config["use_sliding_window"] = window > 0;
+  config["max_window_layers"] = full;
+  config["layer_types"] = std::move(types);
+}
+
+const char* architecture(ModelFamily family) {
+  switch (family) {
+  case ModelFamily::Llama:
+    return "LlamaForCausalLM";
+  case ModelFamily::Qwen2:
+    return "Qwen2ForCausalLM";
+  case ModelFamily::Qwen3:
+    return "Qwen3ForCausalLM";
+  case ModelFamily::Mistral:
+    return "MistralForCausalLM";
+  case ModelFamily::Gpt2:
+    return "GPT2LMHeadModel";
+  }
+  return "";
+}
+
+} // namespace
+
+Json configFromModelSpec(const ModelSpec& spec, const std::string& dtype) {
+  Json config = Json::object();
+  config["architectures"] = Json::array({architecture(spec.family)});
+  config["model_type"] = familyName(spec.family);
+  config["torch_dtype"] = dtype; // the spelling that every version reads
+  config["vocab_size"] = spec.vocabulary;
+  if (spec.family == ModelFamily::Gpt2)
+    addGpt2(config, spec);
+  else
+    addLlamaLike(config, spec);
+  config["initializer_range"] = spec.initializerRange;
+  config["tie_word_embeddings"] = spec.tiedEmbeddings;
+  config["use_cache"] = true;
+  addTokens(config, spec);
+  return config;
+}
+
+} // namespace millrace

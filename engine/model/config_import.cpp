@@ -1,0 +1,377 @@
+#include "model/config_import.h"
+
+#include "model/blocks.h"
+#include "model/config_keys.h"
+#include "model/config_rope.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace millrace {
+
+namespace {
+
+// Limits that no model comes near and that keep every product of sizes below 2^62.
+constexpr std::int64_t maximumVocabulary = std::int64_t{1} << 24;
+constexpr std::int64_t maximumHidden = std::int64_t{1} << 20;
+constexpr std::int64_t maximumInner = std::int64_t{1} << 24;
+constexpr std::int64_t maximumLayers = std::int64_t{1} << 13;
+constexpr std::int64_t maximumHeads = std::int64_t{1} << 14;
+constexpr std::int64_t maximumHeadDim = std::int64_t{1} << 12;
+constexpr std::int64_t maximumProjection = std::int64_t{1} << 22;
+constexpr std::int64_t maximumPositions = std::int64_t{1} << 28;
+constexpr std::int64_t maximumParameters = std::int64_t{1} << 50;
+
+class Importer {
+ public:
+  Importer(const Json& config, std::string source, std::vector<std::string>* warnings)
+      : m_config(config), m_source(std::move(source)), m_warnings(warnings), m_reader(config, m_source) {}
+
+  Result<ModelSpec> run() {
+    MILLRACE_CHECK(m_reader.status());
+    MILLRACE_CHECK(readFamily());
+    // First of all, because they say best what kind of model it is.
+    refuseForeignKeys(m_reader);
+    MILLRACE_CHECK(m_reader.status());
+    ignoreHarmlessKeys(m_reader);
+    if (m_spec.family == ModelFamily::Gpt2)
+      readGpt2();
+    else
+      readLlamaLike();
+    readCommon();
+    MILLRACE_CHECK(m_reader.status());
+    if (m_spec.family != ModelFamily::Gpt2) MILLRACE_CHECK(readRope());
+    if (Status known = m_reader.finish(); !known) {
+      known.error().message +=
+          " (a key that is not known may change the mathematics; if it changes nothing, remove it)";
+      return tl::unexpected<Error>(std::move(known.error()));
+    }
+    if (const std::int64_t count = parameterCount(m_spec); count > maximumParameters)
+      return badInput(fmt::format("{}: the sizes give {} parameters, at most {} are possible", m_source,
+                                  formatCount(count), formatCount(maximumParameters)));
+    return std::move(m_spec);
+  }
+
+ private:
+  bool isNull(const char* key) const {
+    const auto entry = m_config.find(key);
+    return entry != m_config.end() && entry->is_null();
+  }
+
+  void warn(std::string text) {
+    if (m_warnings) m_warnings->push_back(fmt::format("{}: {}", m_source, text));
+  }
+
+  Status readFamily() {
+    const std::string name = m_reader.text("model_type", "");
+    MILLRACE_CHECK(m_reader.status());
+    const auto family = familyNamed(name);
+    if (!family)
+      return badInput(fmt::format("{}: model_type {}, expected one of: {}", m_source,
+                                  name.empty() ? "is missing" : fmt::format("is '{}'", name), supportedFamilies()));
+    m_spec.family = *family;
+    return {};
+  }
+
+  std::int64_t size(const char* key, std::int64_t fallback, std::int64_t maximum) {
+    return m_reader.integer(key, fallback, 1, maximum);
+  }
+
+  /// A size that another key may say too.
+  std::int64_t size(const char* key, const char* alias, std::int64_t fallback, std::int64_t maximum) {
+    const std::int64_t other = size(alias, fallback, maximum);
+    const std::int64_t value = size(key, other, maximum);
+    if (m_reader.has(alias) && value != other)
+      m_reader.problem(alias, fmt::format("is {} but {} is {}: remove the one that is wrong", other, key, value));
+    return value;
+  }
+
+  /// A key that this family does not read: accepted when it says what holds anyway.
+  void mustBe(const char* key, std::int64_t actual) {
+    refuseUnless(m_reader, key, {actual}, fmt::format("is not read by this family, which has {} here", actual));
+  }
+
+  void readActivation(const char* primary, const char* fallback) {
+    const auto named = [&](const char* key, const std::string& name) {
+      const auto activation = activationNamed(name);
+      if (!activation)
+        m_reader.problem(
+            key, fmt::format("is '{}', which is not implemented; implemented are: {}", name, supportedActivations()));
+      return activation.value_or(Activation::Silu);
+    };
+    m_spec.mlp.activation = named(primary, m_reader.text(primary, fallback));
+    for (const char* key : {"hidden_act", "hidden_activation", "activation_function"})
+      if (m_reader.has(key) && named(key, m_reader.text(key, fallback)) != m_spec.mlp.activation)
+        m_reader.problem(key, fmt::format("differs from {}, which is what this family reads", primary));
+  }
+
+  void readEpsilon(const char* primary, double fallback) {
+    m_spec.normEpsilon = m_reader.number(primary, fallback, 0, 1);
+    for (const char* key : {"rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps", "norm_eps", "norm_epsilon"})
+      if (m_reader.number(key, m_spec.normEpsilon, 0, 1) != m_spec.normEpsilon)
+        m_reader.problem(key, fmt::format("differs from {}, which is what this family reads", primary));
+  }
+
+  void noDropout(const char* key, double fallback) {
+    const double rate = m_reader.number(key, fallback, 0, 1);
+    if (rate != 0) warn(fmt::format("{} is {}: dropout is not applied in training here", key, rate));
+  }
+
+  void readGpt2() {
+    m_spec.norm = NormKind::Layer;
+    m_spec.learnedPositions = true;
+    m_spec.conv1dWeights = true;
+    m_spec.vocabulary = size("vocab_size", 50257, maximumVocabulary);
+    m_spec.hidden = size("n_embd", "hidden_size", 768, maximumHidden);
+    m_spec.maxPositions = size("n_positions", "max_position_embeddings", 1024, maximumPositions);
+    const std::int64_t layers = size("n_layer", "num_hidden_layers", 12, maximumLayers);
+    AttentionSpec& attention = m_spec.attention;
+    attention.heads = size("n_head", "num_attention_heads", 12, maximumHeads);
+    attention.kvHeads = attention.heads;
+    attention.qkvBias = attention.outBias = true;
+    if (m_spec.hidden % attention.heads != 0)
+      m_reader.problem("n_head",
+                       fmt::format("is {}, expected a divisor of n_embd, which is {}", attention.heads, m_spec.hidden));
+    attention.headDim = m_spec.hidden / attention.heads;
+    mustBe("head_dim", attention.headDim);
+    mustBe("num_key_value_heads", attention.heads);
+    m_spec.mlp.gated = false;
+    m_spec.mlp.bias = true;
+    m_spec.mlp.inner = size("n_inner", 4 * m_spec.hidden, maximumInner);
+    mustBe("intermediate_size", m_spec.mlp.inner);
+    readActivation("activation_function", "gelu_new");
+    readEpsilon("layer_norm_epsilon", 1e-5);
+    noDropout("attn_pdrop", 0.1);
+    noDropout("embd_pdrop", 0.1);
+    noDropout("resid_pdrop", 0.1);
+
+    const bool scaled = m_reader.boolean("scale_attn_weights", true);
+    const bool byLayer = m_reader.boolean("scale_attn_by_inverse_layer_idx", false);
+    m_spec.layers.resize(static_cast<std::size_t>(layers));
+    for (std::size_t i = 0; i < m_spec.layers.size(); ++i) {
+      double scale = scaled ? 1.0 / std::sqrt(static_cast<double>(attention.headDim)) : 1.0;
+      if (byLayer) scale /= static_cast<double>(i + 1);
+      m_spec.layers[i].attentionScale = scale;
+    }
+    for (const char* key : {"rope_theta", "rope_scaling", "rope_parameters", "partial_rotary_factor", "sliding_window",
+                            "layer_types", "max_window_layers", "attention_dropout"})
+      refuseUnless(m_reader, key, {}, "is not of this family");
+    for (const char* key : {"attention_bias", "mlp_bias"})
+      refuseUnless(m_reader, key, {true}, "is not of this family, which always has biases");
+    refuseUnless(m_reader, "use_sliding_window", {false}, "is not of this family");
+    readTies(true);
+  }
+
+  void readLlamaLike() {
+    const ModelFamily family = m_spec.family;
+    const bool qwen = family == ModelFamily::Qwen2 || family == ModelFamily::Qwen3;
+    const bool mistral = family == ModelFamily::Mistral;
+    m_spec.vocabulary = size("vocab_size", qwen ? 151936 : 32000, maximumVocabulary);
+    m_spec.hidden = size("hidden_size", 4096, maximumHidden);
+    m_spec.maxPositions = size("max_position_embeddings", qwen ? 32768 : (mistral ? 131072 : 2048), maximumPositions);
+    m_spec.layers.resize(static_cast<std::size_t>(size("num_hidden_layers", 32, maximumLayers)));
+    m_spec.mlp.inner = size("intermediate_size", qwen ? 22016 : (mistral ? 14336 : 11008), maximumInner);
+    readHeads();
+    readActivation("hidden_act", "silu");
+    readEpsilon("rms_norm_eps", 1e-6);
+    noDropout("attention_dropout", 0);
+    readBiases();
+    m_spec.attention.qkNorm = family == ModelFamily::Qwen3;
+    for (LayerSpec& layer : m_spec.layers)
+      layer.attentionScale = 1.0 / std::sqrt(static_cast<double>(m_spec.attention.headDim));
+    readWindows();
+    readTies(false);
+  }
+
+  void readHeads() {
+    AttentionSpec& attention = m_spec.attention;
+    attention.heads = size("num_attention_heads", 32, maximumHeads);
+    // Only llama's default follows the heads; null means that for every family.
+    std::int64_t kvHeads = attention.heads;
+    if (m_spec.family == ModelFamily::Mistral) kvHeads = 8;
+    if (m_spec.family == ModelFamily::Qwen2 || m_spec.family == ModelFamily::Qwen3) kvHeads = 32;
+    if (isNull("num_key_value_heads")) kvHeads = attention.heads;
+    attention.kvHeads = size("num_key_value_heads", kvHeads, maximumHeads);
+    if (attention.heads % attention.kvHeads != 0)
+      m_reader.problem("num_key_value_heads",
+                       fmt::format("{} {}, expected a divisor of num_attention_heads, which is {}",
+                                   m_reader.has("num_key_value_heads") ? "is" : "is missing, which means",
+                                   attention.kvHeads, attention.heads));
+    const bool fixedHead = m_spec.family == ModelFamily::Qwen3 && !isNull("head_dim");
+    if (!m_reader.has("head_dim") && !fixedHead && m_spec.hidden % attention.heads != 0)
+      m_reader.problem("num_attention_heads",
+                       fmt::format("is {}, expected a divisor of hidden_size, which is {}, since head_dim is absent",
+                                   attention.heads, m_spec.hidden));
+    attention.headDim =
+        size("head_dim", fixedHead ? 128 : std::max<std::int64_t>(1, m_spec.hidden / attention.heads), maximumHeadDim);
+    if (attention.headDim % 2 != 0)
+      m_reader.problem(
+          m_reader.has("head_dim") ? "head_dim" : "num_attention_heads",
+          fmt::format("gives heads of {} elements, expected an even number for rotary positions", attention.headDim));
+    if (attention.heads * attention.headDim > maximumProjection)
+      m_reader.problem("head_dim", fmt::format("times num_attention_heads is {}, at most {} is possible",
+                                               attention.heads * attention.headDim, maximumProjection));
+  }
+
+  void readBiases() {
+    const bool qwen2 = m_spec.family == ModelFamily::Qwen2;
+    const bool mistral = m_spec.family == ModelFamily::Mistral;
+    if (qwen2) {
+      m_spec.attention.qkvBias = true;
+      refuseUnless(m_reader, "attention_bias", {},
+                   "is not read by this family, whose q, k and v have biases and whose output has none");
+    } else if (mistral) {
+      refuseUnless(m_reader, "attention_bias", {false}, "is not read by this family, which has no biases");
+    } else {
+      m_spec.attention.qkvBias = m_spec.attention.outBias = m_reader.boolean("attention_bias", false);
+    }
+    if (m_spec.family == ModelFamily::Llama)
+      m_spec.mlp.bias = m_reader.boolean("mlp_bias", false);
+    else
+      refuseUnless(m_reader, "mlp_bias", {false}, "is not read by this family, which has no biases in its MLP");
+  }
+
+  /// Sliding windows. Only qwen2 and qwen3 choose per layer; mistral has one for all, llama none.
+  void readWindows() {
+    const bool llama = m_spec.family == ModelFamily::Llama;
+    const bool mistral = m_spec.family == ModelFamily::Mistral;
+    const std::int64_t absent = llama || isNull("sliding_window") ? 0 : 4096;
+    std::int64_t window = m_reader.integer("sliding_window", absent, 1, maximumPositions);
+    const bool use = m_reader.boolean("use_sliding_window", mistral && window > 0);
+    const std::int64_t firstSliding = m_reader.integer("max_window_layers", mistral ? 0 : 28, 0, INT32_MAX);
+    if (llama && (use || (window > 0 && !m_reader.has("use_sliding_window"))))
+      m_reader.problem(use ? "use_sliding_window" : "sliding_window",
+                       "asks for a sliding window, which this family does not have; mistral, qwen2 and qwen3 do");
+    if (mistral && use != (window > 0))
+      m_reader.problem("use_sliding_window",
+                       fmt::format("is {}, but this family decides by sliding_window alone, which is {}", use,
+                                   window > 0 ? std::to_string(window) : "null"));
+    if (mistral && window > 0 && firstSliding != 0)
+      m_reader.problem("max_window_layers", "is not read by this family, whose layers all have the window");
+    if (!use) window = 0;
+
+    for (std::size_t i = 0; i < m_spec.layers.size(); ++i)
+      m_spec.layers[i].window = static_cast<std::int64_t>(i) >= firstSliding ? window : 0;
+    readLayerTypes(window);
+    for (const LayerSpec& layer : m_spec.layers)
+      m_layerTypes.insert(layer.window > 0 ? "sliding_attention" : "full_attention");
+  }
+
+  void readLayerTypes(std::int64_t window) {
+    if (!m_reader.has("layer_types")) return;
+    const Json& types = m_reader.value("layer_types");
+    if (!types.is_array() || types.size() != m_spec.layers.size()) {
+      m_reader.problem("layer_types", fmt::format("is not a list of {} entries, one per layer", m_spec.layers.size()));
+      return;
+    }
+    const bool free = m_spec.family == ModelFamily::Qwen2 || m_spec.family == ModelFamily::Qwen3;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      const std::string key = fmt::format("layer_types[{}]", i);
+      const std::string type = types[i].is_string() ? types[i].get<std::string>() : types[i].dump();
+      const bool sliding = type == "sliding_attention";
+      if (!sliding && type != "full_attention" && type != "attention")
+        m_reader.problem(key, fmt::format("is '{}', expected full_attention or sliding_attention", type));
+      else if (sliding && window == 0)
+        m_reader.problem(key, "is sliding_attention, but the config sets no window: use_sliding_window and "
+                              "sliding_window must say so");
+      else if (!free && sliding != (m_spec.layers[i].window > 0))
+        m_reader.problem(key, "differs from what this family does, which does not read layer_types");
+      else
+        m_spec.layers[i].window = sliding ? window : 0;
+    }
+  }
+
+  void readTies(bool fallback) { m_spec.tiedEmbeddings = m_reader.boolean("tie_word_embeddings", fallback); }
+
+  /// What all families share.
+  void readCommon() {
+    const double range = m_reader.number("initializer_range", 0.02, 0, 1000);
+    m_spec.initializerRange = range == 0 ? 0.02 : range;
+    for (const char* key : {"dtype", "torch_dtype"}) {
+      std::string name = m_reader.text(key, "auto");
+      if (name.starts_with("torch.")) name = name.substr(6);
+      if (name != "auto" && name != "float32" && name != "bfloat16" && name != "float16" && name != "float64")
+        m_reader.problem(key, fmt::format("is '{}', expected float32, bfloat16, float16 or float64", name));
+    }
+    readTokens();
+  }
+
+  void readTokens() {
+    const bool gpt2 = m_spec.family == ModelFamily::Gpt2;
+    const bool qwen = m_spec.family == ModelFamily::Qwen2 || m_spec.family == ModelFamily::Qwen3;
+    const std::int64_t bos =
+        m_reader.integer("bos_token_id", qwen || isNull("bos_token_id") ? -1 : (gpt2 ? 50256 : 1), -1, INT32_MAX);
+    if (usable("bos_token_id", bos)) m_spec.bosToken = bos;
+    const Json& eos = m_reader.value("eos_token_id");
+    if (eos.is_array()) {
+      for (std::size_t i = 0; i < eos.size(); ++i) {
+        Json holder = Json::object();
+        holder["id"] = eos[i];
+        JsonReader item(holder, m_source);
+        const std::int64_t id = item.integer("id", -1, -1, INT32_MAX);
+        if (!item.status()) m_reader.problem(fmt::format("eos_token_id[{}]", i), "is not a token number");
+        if (usable("eos_token_id", id)) m_spec.eosTokens.push_back(id);
+      }
+    } else {
+      const std::int64_t id =
+          m_reader.integer("eos_token_id", qwen || isNull("eos_token_id") ? -1 : (gpt2 ? 50256 : 2), -1, INT32_MAX);
+      if (usable("eos_token_id", id)) m_spec.eosTokens.push_back(id);
+    }
+    const std::int64_t pad = m_reader.integer("pad_token_id", -1, -INT32_MAX, INT32_MAX);
+    const bool stops = std::find(m_spec.eosTokens.begin(), m_spec.eosTokens.end(), pad) != m_spec.eosTokens.end();
+    if (!gpt2 && pad >= 0 && (stops || m_spec.bosToken == pad))
+      warn(fmt::format("pad_token_id is {}, which is also a token of the text: its embedding is trained here, while "
+                       "transformers holds the embedding of the padding token still",
+                       pad));
+  }
+
+  bool usable(const char* key, std::int64_t id) {
+    if (id < 0) return false;
+    if (id < m_spec.vocabulary) return true;
+    if (m_reader.has(key))
+      warn(fmt::format("{} is {}, outside the vocabulary of {}; it is left out", key, id, m_spec.vocabulary));
+    return false;
+  }
+
+  Status readRope() {
+    RopeContext context;
+    context.source = m_source;
+    context.maxPositions = m_spec.maxPositions;
+    context.headDim = m_spec.attention.headDim;
+    context.layerTypes = m_layerTypes;
+    MILLRACE_TRY(m_spec.rope, ropeFromConfig(m_reader, context, m_warnings));
+    return {};
+  }
+
+  const Json& m_config;
+  std::string m_source;
+  std::vector<std::string>* m_warnings;
+  JsonReader m_reader;
+  ModelSpec m_spec;
+  std::set<std::string> m_layerTypes;
+};
+
+} // namespace
+
+Result<ModelSpec> modelSpecFromConfig(const Json& config, const std::string& source,
+                                      std::vector<std::string>* warnings) {
+  return Importer(config, source, warnings).run();
+}
+
+Result<ModelSpec> readModelConfig(FileSystem& files, const Path& folder, std::vector<std::string>* warnings) {
+  const Path path = folder / "config.json";
+  if (!files.exists(path)) {
+    if (files.exists(folder / "adapter_config.json"))
+      return badInput(fmt::format("{}: holds an adapter (adapter_config.json), not a model; merge it into its model "
+                                  "first",
+                                  folder.string()));
+    return badInput(fmt::format("{}: not found; a Hugging Face model folder holds a config.json and its weights as "
+                                "safetensors",
+                                path.string()));
+  }
+  MILLRACE_TRY(const Json config, readJsonFile(files, path, 16 * MiB));
+  return modelSpecFromConfig(config, path.string(), warnings);
+}
+
+} // namespace millrace

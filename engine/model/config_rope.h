@@ -1,0 +1,28 @@
+// The rotary part of a config.json: rope_theta, rope_scaling, rope_parameters and their older and nested spellings.
+#pragma once
+
+#include "base/json_reader.h"
+#include "model/model_spec.h"
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace millrace {
+
+/// What the rest of the config says that the rotary part depends on.
+struct RopeContext {
+  std::string source;               ///< the file, for messages
+  std::int64_t maxPositions = 0;    ///< max_position_embeddings
+  std::int64_t headDim = 0;         ///< whole heads rotate
+  std::set<std::string> layerTypes; ///< of the model's layers: full_attention, sliding_attention
+};
+
+/// Reads the rotary keys of the config (marking them as known). Warnings may be null.
+Result<RopeSpec> ropeFromConfig(JsonReader& config, const RopeContext& context, std::vector<std::string>* warnings);
+
+/// Adds rope_theta and, for scaled kinds, rope_scaling.
+void addRopeToConfig(Json& config, const RopeSpec& rope);
+
+} // namespace millrace
