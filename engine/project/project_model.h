@@ -1,0 +1,14 @@
+// The architecture that a project trains.
+#pragma once
+
+#include "base/json_reader.h"
+#include "engine/project.h"
+#include "model/model_spec.h"
+
+namespace millrace {
+
+/// Reads the config.json of the project's model and checks that the project's other settings go with it. Errors:
+/// BadInput naming the file and key. The tokenizer is checked as far as the project itself tells of it.
+Result<ModelSpec> readProjectModel(FileSystem& files, const Project& project, const std::string& source);
+
+} // namespace millrace
