@@ -1,0 +1,65 @@
+#include "text/text_stream.h"
+
+#include "text/tokenizer_impl.h"
+#include "text/utf8.h"
+
+#include <algorithm>
+
+namespace millrace {
+
+std::string TextStream::push(std::int32_t id) {
+  const auto token = m_tokenizer.token(id);
+  if (!token || (m_skipSpecial && m_tokenizer.isSpecial(id))) return {};
+  const Tokenizer::Impl& parts = *m_tokenizer.m_impl;
+  if (parts.byteLevelDecoder) {
+    m_bytes += parts.bytes[static_cast<std::size_t>(id)];
+    const std::size_t tail = incompleteUtf8Tail(m_bytes);
+    std::string text;
+    appendRepairedUtf8(std::string_view(m_bytes).substr(0, m_bytes.size() - tail), text);
+    m_bytes.erase(0, m_bytes.size() - tail);
+    return text;
+  }
+  m_waiting.emplace_back(*token);
+  if (parts.decoder && parts.decoder->hasByteFallback()) {
+    std::string run; // the byte tokens at the end
+    for (const std::string& waiting : m_waiting) {
+      const int byte = byteOfFallbackToken(waiting);
+      if (byte < 0)
+        run.clear();
+      else
+        run.push_back(static_cast<char>(byte));
+    }
+    if (incompleteUtf8Tail(run) > 0) return {};
+  }
+  return takeWaiting();
+}
+
+std::string TextStream::takeWaiting() {
+  if (m_waiting.empty()) return {};
+  const Tokenizer::Impl& parts = *m_tokenizer.m_impl;
+  // Decoders look at neighbours and treat the first token apart, so the new tokens are decoded behind the ones shown
+  // last. A run of bytes is closed by what is shown: decoded again together with further bytes it could change.
+  std::vector<std::string> before = m_shown;
+  if (!before.empty() && parts.decoder && byteOfFallbackToken(before.back()) >= 0) before = {"x"};
+  std::vector<std::string> both = before;
+  both.insert(both.end(), m_waiting.begin(), m_waiting.end());
+  const std::string known = before.empty() ? std::string() : parts.decodeTokens(before);
+  std::string text = parts.decodeTokens(both);
+  text.erase(0, std::min(known.size(), text.size()));
+  m_shown = std::move(m_waiting);
+  m_waiting.clear();
+  return text;
+}
+
+std::string TextStream::finish() {
+  std::string text;
+  if (m_tokenizer.m_impl->byteLevelDecoder)
+    appendRepairedUtf8(m_bytes, text);
+  else
+    text = takeWaiting();
+  m_bytes.clear();
+  m_shown.clear();
+  return text;
+}
+
+} // namespace millrace

@@ -1,0 +1,59 @@
+// The parts of a loaded tokenizer. Private to text/.
+#pragma once
+
+#include "base/mutex.h"
+#include "text/added_tokens.h"
+#include "text/bpe_model.h"
+#include "text/decoder.h"
+#include "text/normalizer.h"
+#include "text/post_processor.h"
+#include "text/pre_tokenizer.h"
+#include "text/tokenizer.h"
+
+namespace millrace {
+
+/// What one encode call writes to; kept for the next one.
+struct EncodeScratch {
+  RegexScratch regex;
+  BpeScratch bpe;
+  PieceList pieces;
+  std::vector<TextSection> sections;
+  std::vector<TextSection> innerSections;
+  std::string normalized;
+};
+
+struct Tokenizer::Impl {
+  explicit Impl(BpeModel bpe) : model(std::move(bpe)) {}
+
+  std::unique_ptr<Normalizer> normalizer;
+  std::unique_ptr<PreTokenizer> preTokenizer;
+  BpeModel model;
+  std::unique_ptr<PostProcessor> postProcessor;
+  std::unique_ptr<Decoder> decoder;
+  std::vector<AddedToken> added;
+  AddedTokenFinder rawTokens;        ///< looked for in the text as it comes
+  AddedTokenFinder normalizedTokens; ///< looked for in the normalized text
+  std::vector<std::string> tokens;   ///< by id
+  std::vector<bool> present;
+  std::vector<bool> special;
+  TextMap<std::int32_t> addedIds;
+  std::vector<std::string> bytes; ///< by id: what each token stands for, if the decoder is byte-level alone
+  bool byteLevelDecoder = false;
+  bool worksByLine = false;
+  std::string fingerprint;
+
+  Status encodeSection(std::string_view text, bool atStart, EncodeScratch& scratch,
+                       std::vector<std::int32_t>& ids) const;
+  Status encodeText(std::string_view text, EncodeScratch& scratch, std::vector<std::int32_t>& ids) const;
+  /// The decoder's text of these token strings.
+  std::string decodeTokens(std::vector<std::string> texts) const;
+
+  std::unique_ptr<EncodeScratch> takeScratch();
+  void giveScratch(std::unique_ptr<EncodeScratch> scratch);
+
+ private:
+  Mutex m_mutex;
+  std::vector<std::unique_ptr<EncodeScratch>> m_idle MILLRACE_GUARDED_BY(m_mutex);
+};
+
+} // namespace millrace
