@@ -14,15 +14,15 @@ class TestGolden : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
-  void case_data();
-  void case_();
+  void cases_data();
+  void cases();
   void changedExpectationFails();
 
  private:
   LocalFileSystem m_files;
 };
 
-void TestGolden::case_data() {
+void TestGolden::cases_data() {
   QTest::addColumn<QString>("folder");
   QTest::addColumn<int>("setting");
   for (const char* name :
@@ -34,7 +34,7 @@ void TestGolden::case_data() {
   }
 }
 
-void TestGolden::case_() {
+void TestGolden::cases() {
   QFETCH(QString, folder);
   QFETCH(int, setting);
   const auto result = checkGolden(m_files, folder.toStdString(), goldenSettings()[static_cast<std::size_t>(setting)]);

@@ -22,7 +22,8 @@ struct Comparison {
 
 /// One way of running a case.
 struct GoldenSetting {
-  std::int64_t microBatches = 1;
+  bool severalMicroBatches =
+      false; ///< one a row (or, of a single row, two that share its targets) instead of one for all
   Recompute recompute = Recompute::Full;
   int threads = 2;
   std::string name() const;
@@ -44,7 +45,7 @@ Result<GoldenResult> checkGolden(FileSystem& files, const Path& folder, const Go
 /// The folder itself, or its subfolders, that hold an expected.json; BadInput when there is none.
 Result<std::vector<Path>> goldenCases(FileSystem& files, const Path& folder);
 
-/// Every recompute policy with one and with as many micro-batches as the case has rows.
+/// Every recompute policy with one and with several micro-batches.
 std::vector<GoldenSetting> goldenSettings();
 
 } // namespace millrace
