@@ -185,14 +185,14 @@ Result<SavedCheckpoint> writeCheckpoint(FileSystem& files, const Path& checkpoin
   Path temporary = final;
   temporary += fmt::format("{}{}", temporaryMark, ::getpid());
 
-  MILLRACE_CHECK(files.createDirectories(checkpoints));
   const Bytes needed = checkpointBytes(contents.parameters.blocks()) +
                        static_cast<Bytes>(contents.config.size() + contents.tokenizer.size());
   MILLRACE_TRY(const Bytes free, files.freeSpace(checkpoints));
   if (free < needed) return noSpace(files, checkpoints, step, needed, "");
 
   FolderWriter writer(files, temporary, contents, options);
-  Status outcome = writer.write();
+  Status outcome = files.createDirectories(checkpoints);
+  if (outcome) outcome = writer.write();
   if (outcome) outcome = install(files, checkpoints, temporary, final);
   if (!outcome) {
     (void)files.remove(temporary); // best effort: the name says that it is temporary
