@@ -362,7 +362,7 @@ class Case {
 } // namespace
 
 std::string GoldenSetting::name() const {
-  return fmt::format("{} micro-batch{}, recompute {}", microBatches, microBatches == 1 ? "" : "es",
+  return fmt::format("{}, recompute {}", severalMicroBatches ? "several micro-batches" : "one micro-batch",
                      toString(recompute));
 }
 

@@ -1,7 +1,5 @@
 #include "plan/run_shape.h"
 
-#include <algorithm>
-
 namespace millrace {
 
 std::string_view toString(Precision precision) {
@@ -30,11 +28,6 @@ std::string_view toString(Recompute policy) {
     return "none";
   }
   return "unknown";
-}
-
-std::int64_t defaultHeadChunk(std::int64_t vocabulary, std::int64_t tokensPerMicroBatch) {
-  const std::int64_t fitting = 32 * MiB / (4 * vocabulary) / 64 * 64;
-  return std::min(tokensPerMicroBatch, std::max<std::int64_t>(64, fitting));
 }
 
 } // namespace millrace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/units.h"
+#include "engine/precision.h"
 #include "tensor/tensor.h"
 
 #include <cstdint>
@@ -10,13 +11,9 @@
 
 namespace millrace {
 
-enum class Precision { Fp32, Bf16 };
-enum class ClipMode { Exact, ExactBf16, Off };
 /// What backward finds kept: the layer's input alone, also what is dear to recompute, or everything.
 enum class Recompute { Full, Selective, None };
 
-std::string_view toString(Precision precision);
-std::string_view toString(ClipMode mode);
 std::string_view toString(Recompute policy);
 
 struct RunShape {
@@ -39,8 +36,5 @@ struct RunShape {
   DType activationType() const { return precision == Precision::Fp32 ? DType::F32 : DType::BF16; }
   Bytes weightBytes() const { return bytesPerElement(activationType()); }
 };
-
-/// Tokens whose logits exist at once, from the shape alone: about 32 MiB of fp32 logits, at least 64 tokens.
-std::int64_t defaultHeadChunk(std::int64_t vocabulary, std::int64_t tokensPerMicroBatch);
 
 } // namespace millrace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/units.h"
+#include "engine/precision.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -77,17 +78,6 @@ struct TrainingLength {
   LengthUnit unit = LengthUnit::Steps;
   double amount = 0;
   bool operator==(const TrainingLength&) const = default;
-};
-
-enum class Precision {
-  Fp32,
-  Bf16, ///< computes in bf16 with an fp32 master weight
-};
-
-enum class ClipMode {
-  Exact,     ///< gradients wait in fp32 until the norm of all is known: 4 bytes a parameter
-  ExactBf16, ///< the same, waiting in bf16: 2 bytes a parameter
-  Off,       ///< no clipping; nothing waits, and a step that is not finite cannot be taken back
 };
 
 /// What is kept of the forward pass for the backward pass.

@@ -1,0 +1,24 @@
+// What a run computes in, and how its gradients wait for the clip factor. Values shared by projects and plans.
+#pragma once
+
+#include <string_view>
+
+namespace millrace {
+
+enum class Precision {
+  Fp32,
+  Bf16, ///< computes in bf16 with an fp32 master weight
+};
+
+enum class ClipMode {
+  Exact,     ///< gradients wait in fp32 until the norm of all is known: 4 bytes a parameter
+  ExactBf16, ///< the same, waiting in bf16: 2 bytes a parameter
+  Off,       ///< no clipping; nothing waits, and a step that is not finite cannot be taken back
+};
+
+/// "fp32", "bf16".
+std::string_view toString(Precision precision);
+/// "exact", "exact-bf16", "off".
+std::string_view toString(ClipMode mode);
+
+} // namespace millrace
