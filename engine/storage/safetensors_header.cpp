@@ -144,8 +144,7 @@ class HeaderHandler final : public nlohmann::json_sax<Json> {
     }
     if (m_state == State::Tensor) {
       const bool complete = m_seen[0] && m_seen[1] && m_seen[2];
-      if (!complete)
-        return stop(fmt::format("lacks dtype, shape or data_offsets in tensor {}", shown(current().name)));
+      if (!complete) return stop(fmt::format("lacks dtype, shape or data_offsets in tensor {}", shown(current().name)));
     }
     m_state = State::Root;
     return true;
@@ -300,6 +299,10 @@ Result<SafetensorsHeader> parseSafetensorsHeader(std::string_view text, Bytes fi
   if (!text.starts_with('{'))
     return badInput(
         fmt::format("{}: the header at byte 8 does not begin with an opening brace: not a safetensors file", source));
+  // The JSON library takes a zero byte for the end of its input.
+  if (const auto zero = text.find('\0'); zero != std::string_view::npos)
+    return badInput(
+        fmt::format("{}: the header is not valid JSON at byte {} of the file: a zero byte", source, zero + 8));
   if (!Json::sax_parse(text.begin(), text.end(), &handler))
     return badInput(fmt::format("{}: the header {}", source, handler.problem));
   MILLRACE_CHECK(checkPlaces(handler.header.tensors, 8 + static_cast<Bytes>(text.size()), fileBytes, source));

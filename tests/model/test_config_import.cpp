@@ -1,6 +1,7 @@
 // Config import: every golden config, the spellings that must mean the same, defaults, and what must be refused by
 // name.
 #include "configs.h"
+#include "model/blocks.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -220,6 +221,79 @@ class TestConfigImport : public QObject {
     QVERIFY2(base, base ? "" : base.error().message.c_str());
     QVERIFY2(changed, changed ? "" : changed.error().message.c_str());
     QVERIFY(!(*base == *changed));
+  }
+
+  /// Keys as they stand in published models of each family.
+  void publishedConfigs_data() {
+    QTest::addColumn<QByteArray>("config");
+    QTest::addColumn<qint64>("parameters");
+    QTest::newRow("gpt2") << QByteArray(R"({"activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"],
+      "attn_pdrop": 0.1, "bos_token_id": 50256, "embd_pdrop": 0.1, "eos_token_id": 50256, "initializer_range": 0.02,
+      "layer_norm_epsilon": 1e-05, "model_type": "gpt2", "n_ctx": 1024, "n_embd": 768, "n_head": 12, "n_layer": 12,
+      "n_positions": 1024, "resid_pdrop": 0.1, "summary_activation": null, "summary_first_dropout": 0.1,
+      "summary_proj_to_labels": true, "summary_type": "cls_index", "summary_use_proj": true, "task_specific_params":
+      {"text-generation": {"do_sample": true, "max_length": 50}}, "vocab_size": 50257})")
+                          << qint64{124439808};
+    QTest::newRow("llama 3.1 8B") << QByteArray(R"({"architectures": ["LlamaForCausalLM"], "attention_bias": false,
+      "attention_dropout": 0.0, "bos_token_id": 128000, "eos_token_id": [128001, 128008, 128009], "hidden_act": "silu",
+      "hidden_size": 4096, "initializer_range": 0.02, "intermediate_size": 14336, "max_position_embeddings": 131072,
+      "mlp_bias": false, "model_type": "llama", "num_attention_heads": 32, "num_hidden_layers": 32,
+      "num_key_value_heads": 8, "pretraining_tp": 1, "rms_norm_eps": 1e-05, "rope_scaling": {"factor": 8.0,
+      "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192, "rope_type": "llama3"},
+      "rope_theta": 500000.0, "tie_word_embeddings": false, "torch_dtype": "bfloat16",
+      "transformers_version": "4.42.3", "use_cache": true, "vocab_size": 128256})")
+                                  << qint64{8030261248};
+    QTest::newRow("llama 2 7B") << QByteArray(R"({"_name_or_path": "x", "architectures": ["LlamaForCausalLM"],
+      "bos_token_id": 1, "eos_token_id": 2, "hidden_act": "silu", "hidden_size": 4096, "initializer_range": 0.02,
+      "intermediate_size": 11008, "max_position_embeddings": 4096, "model_type": "llama", "num_attention_heads": 32,
+      "num_hidden_layers": 32, "num_key_value_heads": 32, "pretraining_tp": 1, "rms_norm_eps": 1e-05,
+      "rope_scaling": null, "tie_word_embeddings": false, "torch_dtype": "float16", "transformers_version": "4.31.0",
+      "use_cache": true, "vocab_size": 32000})")
+                                << qint64{6738415616};
+    QTest::newRow("first llama") << QByteArray(R"({"architectures": ["LlamaForCausalLM"], "bos_token_id": 0,
+      "eos_token_id": 1, "hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 11008,
+      "initializer_range": 0.02, "max_sequence_length": 2048, "model_type": "llama", "num_attention_heads": 32,
+      "num_hidden_layers": 32, "pad_token_id": -1, "rms_norm_eps": 1e-06, "torch_dtype": "float16",
+      "transformers_version": "4.27.0.dev0", "use_cache": true, "vocab_size": 32000})")
+                                 << qint64{6738415616};
+    QTest::newRow("small llama") << QByteArray(R"({"architectures": ["LlamaForCausalLM"], "attention_bias": false,
+      "attention_dropout": 0.0, "bos_token_id": 0, "eos_token_id": 0, "hidden_act": "silu", "hidden_size": 576,
+      "initializer_range": 0.041666666666666664, "intermediate_size": 1536, "is_llama_config": true,
+      "max_position_embeddings": 8192, "model_type": "llama", "num_attention_heads": 9, "num_hidden_layers": 30,
+      "num_key_value_heads": 3, "pretraining_tp": 1, "rms_norm_eps": 1e-05, "rope_interleaved": false,
+      "rope_scaling": null, "rope_theta": 100000, "tie_word_embeddings": true, "torch_dtype": "bfloat16",
+      "transformers_version": "4.40.1", "use_cache": true, "vocab_size": 49152})")
+                                 << qint64{134515008};
+    QTest::newRow("qwen2.5 distilled") << QByteArray(R"({"architectures": ["Qwen2ForCausalLM"],
+      "attention_dropout": 0.0, "bos_token_id": 151643, "eos_token_id": 151643, "hidden_act": "silu",
+      "hidden_size": 1536, "initializer_range": 0.02, "intermediate_size": 8960, "max_position_embeddings": 131072,
+      "max_window_layers": 21, "model_type": "qwen2", "num_attention_heads": 12, "num_hidden_layers": 28,
+      "num_key_value_heads": 2, "rms_norm_eps": 1e-06, "rope_theta": 10000, "sliding_window": 4096,
+      "tie_word_embeddings": false, "torch_dtype": "bfloat16", "transformers_version": "4.44.0", "use_cache": true,
+      "use_mrope": false, "use_sliding_window": false, "vocab_size": 151936})")
+                                       << qint64{1777088000};
+    QTest::newRow("qwen3 0.6B") << QByteArray(R"({"architectures": ["Qwen3ForCausalLM"], "attention_bias": false,
+      "attention_dropout": 0.0, "bos_token_id": 151643, "eos_token_id": 151645, "head_dim": 128, "hidden_act": "silu",
+      "hidden_size": 1024, "initializer_range": 0.02, "intermediate_size": 3072, "max_position_embeddings": 40960,
+      "max_window_layers": 28, "model_type": "qwen3", "num_attention_heads": 16, "num_hidden_layers": 28,
+      "num_key_value_heads": 8, "rms_norm_eps": 1e-06, "rope_scaling": null, "rope_theta": 1000000,
+      "sliding_window": null, "tie_word_embeddings": true, "torch_dtype": "bfloat16",
+      "transformers_version": "4.51.0", "use_cache": true, "use_sliding_window": false, "vocab_size": 151936})")
+                                << qint64{596049920};
+    QTest::newRow("mistral 7B") << QByteArray(R"({"architectures": ["MistralForCausalLM"], "attention_dropout": 0.0,
+      "bos_token_id": 1, "eos_token_id": 2, "hidden_act": "silu", "hidden_size": 4096, "initializer_range": 0.02,
+      "intermediate_size": 14336, "max_position_embeddings": 32768, "model_type": "mistral",
+      "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8, "rms_norm_eps": 1e-05,
+      "rope_theta": 1000000.0, "sliding_window": null, "tie_word_embeddings": false, "torch_dtype": "bfloat16",
+      "transformers_version": "4.42.0.dev0", "use_cache": true, "vocab_size": 32768})")
+                                << qint64{7248023552};
+  }
+  void publishedConfigs() {
+    QFETCH(QByteArray, config);
+    QFETCH(qint64, parameters);
+    const auto spec = modelSpecFromConfig(Json::parse(config.toStdString()), "config.json");
+    QVERIFY2(spec, spec ? "" : spec.error().message.c_str());
+    QCOMPARE(static_cast<qint64>(parameterCount(*spec)), parameters);
   }
 
   void windowsPerLayer() {
