@@ -1,5 +1,7 @@
 // Rates of the CPU's matrix products and attention as a share of what one thread's sgemm reaches in the same process
 // times the threads. Prints JSON: rates in GFLOP/s, causal attention counted as the half that is visible.
+#include "device/cpu/ops/attention.h"
+#include "device/cpu/ops/attention_backward.h"
 #include "device/cpu/ops/matmul.h"
 #include "device/cpu/ops/matmul_onednn.h"
 
@@ -133,8 +135,84 @@ nlohmann::json matmulRows(ThreadPool& pool, Yardstick& yardstick) {
   return rows;
 }
 
+/// Visible (query, key) pairs of a causal row.
+double visiblePairs(std::int64_t tokens, std::int64_t window) {
+  double pairs = 0;
+  for (std::int64_t t = 0; t < tokens; ++t) pairs += static_cast<double>(window > 0 ? std::min(window, t + 1) : t + 1);
+  return pairs;
+}
+
+nlohmann::json attentionRows(ThreadPool& pool, Yardstick& yardstick) {
+  struct Row {
+    std::int64_t batch, tokens, heads, kvHeads, headSize, window;
+  };
+  constexpr Row table[] = {{4, 512, 8, 8, 64, 0},   {2, 1024, 8, 8, 64, 0},  {1, 2048, 8, 8, 64, 0},
+                           {1, 2048, 4, 4, 64, 0},  {2, 1024, 8, 2, 64, 0},  {4, 512, 8, 4, 32, 0},
+                           {1, 2048, 4, 4, 128, 0}, {1, 2048, 8, 8, 64, 256}};
+  nlohmann::json rows = nlohmann::json::array();
+  for (const DType dtype : {DType::F32, DType::BF16}) {
+    for (const Row& row : table) {
+      const auto& [batch, tokens, heads, kvHeads, size, window] = row;
+      Memory memory;
+      const std::int64_t width = (heads + 2 * kvHeads) * size;
+      const TensorView qkv = memory.view(dtype, {batch * tokens, width});
+      const TensorView dQkv = memory.view(dtype, {batch * tokens, width}, false);
+      const auto part = [&](const TensorView& from, std::int64_t column, std::int64_t count) {
+        TensorView view = from;
+        view.data = static_cast<std::byte*>(from.data) + column * bytesPerElement(dtype);
+        view.shape = Shape{from.shape[0] / tokens, tokens, count, size};
+        view.strides = {tokens * width, width, size, 1};
+        return view;
+      };
+      AttentionArgs forward;
+      forward.q = part(qkv, 0, heads);
+      forward.k = part(qkv, heads * size, kvHeads);
+      forward.v = part(qkv, (heads + kvHeads) * size, kvHeads);
+      forward.out = memory.view(dtype, {batch, tokens, heads, size}, false);
+      forward.lse = memory.view(DType::F32, {batch, heads, tokens}, false);
+      forward.scale = 0.125f;
+      forward.window = window;
+      AttentionBackwardArgs backward;
+      backward.q = forward.q;
+      backward.k = forward.k;
+      backward.v = forward.v;
+      backward.out = forward.out;
+      backward.lse = forward.lse;
+      backward.dOut = memory.view(dtype, {batch, tokens, heads, size});
+      backward.dQ = part(dQkv, 0, heads);
+      backward.dK = part(dQkv, heads * size, kvHeads);
+      backward.dV = part(dQkv, (heads + kvHeads) * size, kvHeads);
+      backward.scratch = memory.view(DType::F32, {batch, tokens, heads, size + 1}, false);
+      backward.scale = forward.scale;
+      backward.window = window;
+      // Two products forward and five backward, over visible pairs only.
+      const double product = 2.0 * static_cast<double>(batch * heads * size) * visiblePairs(tokens, window);
+      const auto add = [&](const char* pass, double operations, auto&& work) {
+        nlohmann::json result = measure(yardstick, pool.threads(), operations, work);
+        result.update({{"dtype", toString(dtype)},
+                       {"pass", pass},
+                       {"batch", batch},
+                       {"tokens", tokens},
+                       {"heads", heads},
+                       {"kv_heads", kvHeads},
+                       {"head_size", size},
+                       {"window", window}});
+        rows.push_back(std::move(result));
+      };
+      add("forward", 2 * product, [&] { cpu::attention(pool, forward); });
+      add("backward", 5 * product, [&] { cpu::attentionBackward(pool, backward); });
+      add("both", 7 * product, [&] {
+        cpu::attention(pool, forward);
+        cpu::attentionBackward(pool, backward);
+      });
+    }
+  }
+  return rows;
+}
+
 } // namespace
 
+/// bench_kernels [threads] [matmul|attention]
 int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::atoi(argv[1]) : static_cast<int>(std::thread::hardware_concurrency());
   ThreadPool pool(std::max(1, threads));
@@ -144,7 +222,9 @@ int main(int argc, char** argv) {
   std::vector<double> rates;
   for (int i = 0; i < 9; ++i) rates.push_back(yardstick.rate() * 1e-9);
   result["single_thread_sgemm_gflops"] = median(rates);
-  result["matmul"] = matmulRows(pool, yardstick);
+  const std::string only = argc > 2 ? argv[2] : "";
+  if (only != "attention") result["matmul"] = matmulRows(pool, yardstick);
+  if (only != "matmul") result["attention"] = attentionRows(pool, yardstick);
   std::cout << result.dump(1) << '\n';
   return 0;
 }
