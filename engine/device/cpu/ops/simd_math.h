@@ -7,12 +7,18 @@
 namespace millrace::cpu::MILLRACE_ISA {
 namespace {
 
-/// Within 2 ulp over the whole range, denormal results included; exp(-inf) = 0, exp(inf) = inf, NaN stays NaN.
+MILLRACE_INLINE F32v absolute(F32v x) {
+  return reinterpret_cast<F32v>(reinterpret_cast<U32v>(x) & 0x7FFFFFFFu);
+}
+MILLRACE_INLINE F32v minusAbsolute(F32v x) {
+  return reinterpret_cast<F32v>(reinterpret_cast<U32v>(x) | 0x80000000u);
+}
+
+/// e^x for x <= 0, within 2 ulp; 0 where the result would be denormal (below 2^-126), NaN for NaN. The kernels are
+/// written so that they need no other x.
 MILLRACE_INLINE F32v expOf(F32v x) {
-  // Past these bounds the result is 0 or inf anyway; comparisons are written so that NaN passes through.
-  x = x > 89.0f ? splat(89.0f) : x;
-  x = x < -104.5f ? splat(-104.5f) : x;
-  // x = n ln2 + r with |r| <= ln2 / 2; adding and subtracting 1.5 * 2^23 rounds to the nearest integer.
+  // x = n ln2 + r with |r| <= ln2 / 2; adding and subtracting 1.5 * 2^23 rounds to the nearest integer, and leaves it
+  // in the lowest bits.
   const F32v shifted = x * 1.44269504f + 12582912.0f;
   const F32v n = shifted - 12582912.0f;
   const F32v r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
@@ -22,16 +28,9 @@ MILLRACE_INLINE F32v expOf(F32v x) {
   q = q * r + 0.166665152f;
   q = q * r + 0.49999994f;
   const F32v power = (q * (r * r) + r) + 1.0f;
-  // 2^n in two factors, since n reaches from -151 to 128. NaN makes n anything; power is NaN then and stays so.
-  const I32v exponent = reinterpret_cast<I32v>(shifted) - 0x4B400000;
-  const I32v half = exponent >> 1;
-  const F32v scale1 = reinterpret_cast<F32v>((half + 127) << 23);
-  const F32v scale2 = reinterpret_cast<F32v>((exponent - half + 127) << 23);
-  return power * scale1 * scale2;
-}
-
-MILLRACE_INLINE F32v sigmoid(F32v x) {
-  return 1.0f / (1.0f + expOf(-x));
+  // Times 2^n. For NaN the scale is anything, and power keeps the NaN.
+  const F32v scale = reinterpret_cast<F32v>((reinterpret_cast<I32v>(shifted) << 23) + 0x3F800000);
+  return x < -87.3365402f ? F32v{} : power * scale;
 }
 
 /// The logistic function and its slope, each to a few ulp: 1 - value is never formed.
@@ -39,10 +38,14 @@ struct Logistic {
   F32v value, slope;
 };
 MILLRACE_INLINE Logistic logistic(F32v x) {
-  const F32v e = expOf(x < 0.0f ? x : -x);
+  const F32v e = expOf(minusAbsolute(x));
   const F32v upper = 1.0f / (1.0f + e);
   const F32v lower = e * upper;
   return {x < 0.0f ? lower : upper, lower * upper};
+}
+MILLRACE_INLINE F32v sigmoid(F32v x) {
+  const F32v e = expOf(minusAbsolute(x));
+  return (x < 0.0f ? e : splat(1.0f)) / (1.0f + e);
 }
 
 /// The standard normal's cumulative distribution and density at x. Absolute error below 2e-7.
@@ -50,7 +53,7 @@ struct Normal {
   F32v cumulative, density;
 };
 MILLRACE_INLINE Normal normal(F32v x) {
-  const F32v a = x < 0.0f ? -x : x;
+  const F32v a = absolute(x);
   const F32v e = expOf(a * a * -0.5f);
   // P(X > a) = e^(-a^2/2) R(a), with R a polynomial in t = 1 / (1 + 0.33 a), minimax over the range that matters
   // (1e-8).
