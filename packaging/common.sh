@@ -3,7 +3,7 @@
 say() { printf '%s\n' "$*" >&2; }
 
 # How many compilers to run at once: one a processor, as far as memory goes (a large source takes about 1.2 GiB).
-jobs() {
+compilers() {
   local processors available
   processors=$(nproc)
   available=$(awk '/^MemAvailable:/ { print int($2 / 1258291) }' /proc/meminfo 2>/dev/null || true)
@@ -65,5 +65,5 @@ build() {
   shift
   local target=()
   if [ $# -gt 0 ]; then target=(--target "$1"); fi
-  cmake --build "$folder" --parallel "$(jobs)" ${target[@]+"${target[@]}"} >&2 </dev/null
+  cmake --build "$folder" --parallel "$(compilers)" ${target[@]+"${target[@]}"} >&2 </dev/null
 }
