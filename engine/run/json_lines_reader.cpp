@@ -93,21 +93,24 @@ Status visitLinesBackward(const File& file, const Path&, const std::function<boo
   Bytes end = size;      // of the line being looked for
   Bytes position = size; // m_buffer holds [position, end)
   std::string buffer;
+  std::size_t unsearched = 0; // bytes at the front of the buffer that may hold the line end sought
   bool tooLong = false;
   while (end > 0) {
-    // The line end before this line's own, if it has one.
-    const std::size_t from = buffer.size() < 2 ? std::string::npos : buffer.size() - 2;
-    const std::size_t lineEnd = from == std::string::npos ? std::string::npos : buffer.rfind('\n', from);
+    // The end of the line before; the last byte is this line's own end, if it has one.
+    const std::size_t limit = buffer.empty() ? 0 : std::min(unsearched, buffer.size() - 1);
+    const std::size_t lineEnd = limit == 0 ? std::string::npos : buffer.rfind('\n', limit - 1);
     if (lineEnd == std::string::npos && position > 0) {
       if (buffer.size() > longestLine) {
         tooLong = true;
         buffer.erase(1, buffer.size() - 2);
       }
-      const Bytes piece = std::min(pieceBytes, position);
+      // As much again as there is, so that a long line is not moved over and over.
+      const Bytes piece = std::min(std::max(pieceBytes, static_cast<Bytes>(buffer.size())), position);
       std::string more(static_cast<std::size_t>(piece), '\0');
       MILLRACE_CHECK(file.read(std::as_writable_bytes(std::span(more)), position - piece));
       position -= piece;
-      buffer.insert(0, more);
+      unsearched = more.size();
+      buffer = std::move(more) + buffer;
       continue;
     }
     const std::size_t begin = lineEnd == std::string::npos ? 0 : lineEnd + 1;
@@ -120,6 +123,7 @@ Status visitLinesBackward(const File& file, const Path&, const std::function<boo
     }
     if (!visit(line)) return {};
     buffer.resize(begin);
+    unsearched = begin;
     end = line.begin;
   }
   return {};

@@ -72,7 +72,7 @@ struct LogLine {
 
 struct RunEvent {
   double time = 0;       ///< seconds since 1970
-  std::int64_t step = 0; ///< steps done when it happened; that of the metrics for a StepMetrics
+  std::int64_t step = 0; ///< steps done when it happened; with StepMetrics both are those of the metrics
   std::variant<StateChanged, StepMetrics, Evaluation, Sample, CheckpointSaved, Alert, LogLine> body;
 
   bool operator==(const RunEvent&) const = default;
