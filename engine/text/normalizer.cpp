@@ -23,7 +23,8 @@ class UnicodeForm final : public Normalizer {
  public:
   explicit UnicodeForm(const icu::Normalizer2* form) : m_form(form) {}
 
-  Status apply(std::string& text, RegexScratch&) const override {
+  Status apply(NormalizedText& normalized, RegexScratch&) const override {
+    std::string& text = normalized.text;
     UErrorCode code = U_ZERO_ERROR;
     std::string out;
     icu::StringByteSink<std::string> sink(&out,
@@ -50,7 +51,8 @@ class UnicodeForm final : public Normalizer {
 
 class Lowercase final : public Normalizer {
  public:
-  Status apply(std::string& text, RegexScratch&) const override {
+  Status apply(NormalizedText& normalized, RegexScratch&) const override {
+    std::string& text = normalized.text;
     std::string out;
     out.reserve(text.size());
     for (std::size_t at = 0; at < text.size();) {
@@ -68,7 +70,8 @@ class Lowercase final : public Normalizer {
 class Strip final : public Normalizer {
  public:
   Strip(bool left, bool right) : m_left(left), m_right(right) {}
-  Status apply(std::string& text, RegexScratch&) const override {
+  Status apply(NormalizedText& normalized, RegexScratch&) const override {
+    std::string& text = normalized.text;
     std::size_t begin = 0;
     std::size_t end = text.size();
     while (m_left && begin < end) {
@@ -82,6 +85,7 @@ class Strip final : public Normalizer {
       if (!isWhiteSpace(readUtf8(text.data() + last, utf8Length(static_cast<unsigned char>(text[last]))))) break;
       end = last;
     }
+    if (begin > 0) normalized.atStart = false;
     text = text.substr(begin, end - begin);
     return {};
   }
@@ -95,11 +99,12 @@ class Strip final : public Normalizer {
 
 class StripAccents final : public Normalizer {
  public:
-  Status apply(std::string& text, RegexScratch&) const override {
+  Status apply(NormalizedText& normalized, RegexScratch&) const override {
+    std::string& text = normalized.text;
     std::string out;
     for (std::size_t at = 0; at < text.size();) {
       const int length = utf8Length(static_cast<unsigned char>(text[at]));
-      if (!isNonSpacingMark(readUtf8(text.data() + at, length))) out.append(text, at, static_cast<std::size_t>(length));
+      if (!isMark(readUtf8(text.data() + at, length))) out.append(text, at, static_cast<std::size_t>(length));
       at += static_cast<std::size_t>(length);
     }
     text = std::move(out);
@@ -112,7 +117,8 @@ class StripAccents final : public Normalizer {
 class Prepend final : public Normalizer {
  public:
   explicit Prepend(std::string content) : m_content(std::move(content)) {}
-  Status apply(std::string& text, RegexScratch&) const override {
+  Status apply(NormalizedText& normalized, RegexScratch&) const override {
+    std::string& text = normalized.text;
     if (!text.empty()) text.insert(0, m_content);
     return {};
   }
@@ -126,8 +132,12 @@ class Prepend final : public Normalizer {
 class Replace final : public Normalizer {
  public:
   Replace(Regex pattern, std::string content) : m_pattern(std::move(pattern)), m_content(std::move(content)) {}
-  Status apply(std::string& text, RegexScratch& scratch) const override {
-    return replaceAll(text, m_pattern, m_content, scratch);
+  Status apply(NormalizedText& normalized, RegexScratch& scratch) const override {
+    if (m_content.empty() && normalized.atStart) {
+      MILLRACE_TRY(const Regex::Match first, m_pattern.find(normalized.text, 0, scratch));
+      if (first.found && first.begin == 0 && first.end > 0) normalized.atStart = false;
+    }
+    return replaceAll(normalized.text, m_pattern, m_content, scratch);
   }
   bool leavesAlone(std::string_view text) const override { return text.empty(); }
   bool worksByLine() const override { return false; }
@@ -141,7 +151,9 @@ class Replace final : public Normalizer {
 class ReplaceLiteral final : public Normalizer {
  public:
   ReplaceLiteral(std::string from, std::string to) : m_from(std::move(from)), m_to(std::move(to)) {}
-  Status apply(std::string& text, RegexScratch&) const override {
+  Status apply(NormalizedText& normalized, RegexScratch&) const override {
+    std::string& text = normalized.text;
+    if (m_to.empty() && text.starts_with(m_from)) normalized.atStart = false;
     std::string out;
     out.reserve(text.size() + text.size() / 2);
     std::size_t done = 0;
@@ -165,7 +177,8 @@ class ReplaceLiteral final : public Normalizer {
 /// Bytes as the printable characters of the byte-level alphabet, as a normalizer.
 class ByteLevelNormalizer final : public Normalizer {
  public:
-  Status apply(std::string& text, RegexScratch&) const override {
+  Status apply(NormalizedText& normalized, RegexScratch&) const override {
+    std::string& text = normalized.text;
     std::string out;
     appendByteLevel(text, out);
     text = std::move(out);
@@ -178,9 +191,9 @@ class ByteLevelNormalizer final : public Normalizer {
 class NormalizerSequence final : public Normalizer {
  public:
   explicit NormalizerSequence(std::vector<std::unique_ptr<Normalizer>> parts) : m_parts(std::move(parts)) {}
-  Status apply(std::string& text, RegexScratch& scratch) const override {
+  Status apply(NormalizedText& normalized, RegexScratch& scratch) const override {
     for (const auto& part : m_parts)
-      if (!part->leavesAlone(text)) MILLRACE_CHECK(part->apply(text, scratch));
+      if (!part->leavesAlone(normalized.text)) MILLRACE_CHECK(part->apply(normalized, scratch));
     return {};
   }
   bool leavesAlone(std::string_view text) const override {

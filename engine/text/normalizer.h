@@ -10,11 +10,17 @@
 
 namespace millrace {
 
+/// A text while it is normalized.
+struct NormalizedText {
+  std::string text;    ///< valid UTF-8
+  bool atStart = true; ///< its first character comes from the very first one of the input
+};
+
 class Normalizer {
  public:
   virtual ~Normalizer() = default;
-  /// Rewrites the text (valid UTF-8) in place.
-  virtual Status apply(std::string& text, RegexScratch& scratch) const = 0;
+  /// Rewrites the text in place.
+  virtual Status apply(NormalizedText& normalized, RegexScratch& scratch) const = 0;
   /// True when apply() would certainly leave the text as it is; spares a copy. Never wrong, may be too careful.
   virtual bool leavesAlone(std::string_view text) const = 0;
   /// Whether text cut behind a line feed may be normalized part by part.

@@ -27,9 +27,9 @@ PCRE2_SPTR units(std::string_view text) {
 }
 
 // PCRE2's own \s, \w and \h differ from Oniguruma's: U+180E is a space to PCRE2, marks and connectors are no word
-// characters to it, and \h is a hexadecimal digit to Oniguruma.
+// characters to it (and the digits of Latin-1 are, to Oniguruma), and \h is a hexadecimal digit to Oniguruma.
 constexpr std::string_view spaceSet = R"(\t-\r\x{85}\p{Z})";
-constexpr std::string_view wordSet = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
+constexpr std::string_view wordSet = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE})";
 constexpr std::string_view hexSet = "0-9a-fA-F";
 
 /// Translates one pattern, left to right.

@@ -19,7 +19,7 @@ std::string TextStream::push(std::int32_t id) {
     m_bytes.erase(0, m_bytes.size() - tail);
     return text;
   }
-  m_waiting.emplace_back(*token);
+  m_waiting.push_back(parts.shown[static_cast<std::size_t>(id)]);
   if (parts.decoder && parts.decoder->hasByteFallback()) {
     std::string run; // the byte tokens at the end
     for (const std::string& waiting : m_waiting) {

@@ -37,9 +37,11 @@ void Tokenizer::Impl::giveScratch(std::unique_ptr<EncodeScratch> scratch) {
 Status Tokenizer::Impl::encodeSection(std::string_view text, bool atStart, EncodeScratch& scratch,
                                       std::vector<std::int32_t>& ids) const {
   if (normalizer && !normalizer->leavesAlone(text)) {
-    scratch.normalized.assign(text);
+    scratch.normalized.text.assign(text);
+    scratch.normalized.atStart = atStart;
     MILLRACE_CHECK(normalizer->apply(scratch.normalized, scratch.regex));
-    text = scratch.normalized;
+    text = scratch.normalized.text;
+    atStart = scratch.normalized.atStart;
   }
   scratch.innerSections.clear();
   normalizedTokens.cut(text, scratch.innerSections);
@@ -114,7 +116,7 @@ std::string Tokenizer::decode(std::span<const std::int32_t> ids, bool skipSpecia
     if (m_impl->byteLevelDecoder)
       bytes += m_impl->bytes[static_cast<std::size_t>(id)];
     else
-      texts.push_back(m_impl->tokens[static_cast<std::size_t>(id)]);
+      texts.push_back(m_impl->shown[static_cast<std::size_t>(id)]);
   }
   if (!m_impl->byteLevelDecoder) return m_impl->decodeTokens(std::move(texts));
   if (isValidUtf8(bytes)) return bytes;
@@ -148,7 +150,7 @@ std::int32_t Tokenizer::tokenBytes(std::int32_t id) const {
   if (m_impl->decoder && m_impl->decoder->hasByteFallback() && byteOfFallbackToken(*text) >= 0) return 1;
   // Behind another token, since decoders may treat the first one in its own way.
   const std::string alone = m_impl->decodeTokens({"x"});
-  const std::string both = m_impl->decodeTokens({"x", std::string(*text)});
+  const std::string both = m_impl->decodeTokens({"x", m_impl->shown[static_cast<std::size_t>(id)]});
   return both.size() > alone.size() ? static_cast<std::int32_t>(both.size() - alone.size()) : 0;
 }
 

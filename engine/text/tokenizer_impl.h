@@ -19,7 +19,7 @@ struct EncodeScratch {
   PieceList pieces;
   std::vector<TextSection> sections;
   std::vector<TextSection> innerSections;
-  std::string normalized;
+  NormalizedText normalized;
 };
 
 struct Tokenizer::Impl {
@@ -34,6 +34,7 @@ struct Tokenizer::Impl {
   AddedTokenFinder rawTokens;        ///< looked for in the text as it comes
   AddedTokenFinder normalizedTokens; ///< looked for in the normalized text
   std::vector<std::string> tokens;   ///< by id
+  std::vector<std::string> shown;    ///< by id: what the decoder sees; added tokens as they are after normalization
   std::vector<bool> present;
   std::vector<bool> special;
   TextMap<std::int32_t> addedIds;

@@ -210,6 +210,7 @@ Result<Tokenizer> Tokenizer::parse(std::string_view json, const std::string& sou
   impl->tokens = impl->model.tokens();
   for (const AddedToken& token : added)
     impl->tokens.resize(std::max(impl->tokens.size(), static_cast<std::size_t>(token.id) + 1));
+  impl->shown = impl->tokens;
   impl->present.resize(impl->tokens.size());
   impl->special.resize(impl->tokens.size());
   for (std::size_t id = 0; id < impl->model.tokens().size(); ++id)
@@ -222,14 +223,15 @@ Result<Tokenizer> Tokenizer::parse(std::string_view json, const std::string& sou
     impl->present[slot] = true;
     impl->special[slot] = impl->special[slot] || token.special;
     impl->addedIds.insert_or_assign(token.content, token.id);
-    std::string pattern = token.content;
+    NormalizedText pattern{token.content};
     if (token.normalized && impl->normalizer) MILLRACE_CHECK(impl->normalizer->apply(pattern, scratch));
-    (token.normalized ? impl->normalizedTokens : impl->rawTokens).add(token, pattern);
-    lineFeedInToken = lineFeedInToken || pattern.find('\n') != std::string::npos || token.singleWord;
+    impl->shown[slot] = pattern.text;
+    (token.normalized ? impl->normalizedTokens : impl->rawTokens).add(token, pattern.text);
+    lineFeedInToken = lineFeedInToken || pattern.text.find('\n') != std::string::npos || token.singleWord;
   }
   impl->added = std::move(added);
   if (impl->byteLevelDecoder)
-    for (const std::string& token : impl->tokens) impl->bytes.push_back(byteLevelBytes(token).value_or(token));
+    for (const std::string& token : impl->shown) impl->bytes.push_back(byteLevelBytes(token).value_or(token));
   impl->worksByLine = !lineFeedInToken && (!impl->normalizer || impl->normalizer->worksByLine()) &&
                       impl->preTokenizer && impl->preTokenizer->lineCut() == LineCut::Cuts;
   Hasher128 hasher;

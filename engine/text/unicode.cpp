@@ -12,6 +12,13 @@ UChar32 icu(char32_t code) {
   return static_cast<UChar32>(code);
 }
 
+/// Whether the character was there in that version of Unicode.
+bool isOfUnicode(char32_t code, std::uint8_t version) {
+  UVersionInfo age;
+  u_charAge(icu(code), age);
+  return age[0] <= version;
+}
+
 CharKind kindOf(char32_t code) {
   if (isWhiteSpace(code)) return CharKind::Space;
   const auto mask = U_MASK(u_charType(icu(code)));
@@ -47,11 +54,12 @@ bool isNumeric(char32_t code) {
 
 bool isPunctuation(char32_t code) {
   if (code < 0x80) return code > 0x20 && code < 0x7F && u_isalnum(icu(code)) == 0;
-  return (U_MASK(u_charType(icu(code))) & U_GC_P_MASK) != 0;
+  if (code == 0x166D || code == 0x111C9) return true; // were punctuation in Unicode 8
+  return (U_MASK(u_charType(icu(code))) & U_GC_P_MASK) != 0 && isOfUnicode(code, 8);
 }
 
-bool isNonSpacingMark(char32_t code) {
-  return u_charType(icu(code)) == U_NON_SPACING_MARK;
+bool isMark(char32_t code) {
+  return (U_MASK(u_charType(icu(code))) & U_GC_M_MASK) != 0 && isOfUnicode(code, 9);
 }
 
 bool isWordCharacter(char32_t code) {

@@ -28,10 +28,11 @@ class CharKindTable {
   std::vector<std::uint8_t> m_blocks; ///< the first is U+0000 to U+00FF
 };
 
-bool isWhiteSpace(char32_t code);  ///< property White_Space
-bool isNumeric(char32_t code);     ///< categories Nd, Nl, No
-bool isPunctuation(char32_t code); ///< categories P*, and every ASCII mark
-bool isNonSpacingMark(char32_t code);
+bool isWhiteSpace(char32_t code); ///< property White_Space
+bool isNumeric(char32_t code);    ///< categories Nd, Nl, No
+/// Categories P* as of Unicode 8, which is what Hugging Face's table knows, and every ASCII mark.
+bool isPunctuation(char32_t code);
+bool isMark(char32_t code); ///< categories M* as of Unicode 9, for the same reason
 /// What \w means: alphabetic, marks, decimal digits, connectors, joiners.
 bool isWordCharacter(char32_t code);
 

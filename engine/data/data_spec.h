@@ -1,0 +1,51 @@
+// What data a run trains on, as plain values; and what is told while it is prepared.
+#pragma once
+
+#include "base/file.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace millrace {
+
+enum class DataFormat {
+  Auto,  ///< by the file's name
+  Text,  ///< plain text: a file is one document, or several with a separator line between them
+  Jsonl, ///< a JSON object a line, the document in one of its fields
+};
+
+struct DataSourceSpec {
+  std::string path; ///< a file, a folder (searched through), or a pattern with * ? [] and ** for any depth
+  DataFormat format = DataFormat::Auto;
+  std::string textField = "text"; ///< Jsonl
+  std::string separator;          ///< Text: the line between two documents; empty: none
+};
+
+struct DataSpec {
+  std::vector<DataSourceSpec> sources;
+  double validationFraction = 0.01; ///< share of documents that is held back, by the hash of their text
+  Path cacheDirectory;              ///< where tokenized data is kept
+  std::int64_t badRowLimit = 100;   ///< more unusable rows than this end the preparation
+  /// The token behind each document; without it Tokenizer::endOfText().
+  std::optional<std::int32_t> endOfText;
+};
+
+struct DataProgress {
+  enum class Phase {
+    Checking,   ///< reading the sources, to tell whether they changed; then the cache
+    Tokenizing, ///< documents to tokens
+  };
+  Phase phase = Phase::Checking;
+  Bytes done = 0;
+  Bytes total = 0;
+  std::int64_t documents = 0;
+  std::int64_t tokens = 0;
+};
+
+/// Called on the preparing thread now and then; false stops with an error of kind Interrupted.
+using DataProgressCallback = std::function<bool(const DataProgress&)>;
+
+} // namespace millrace

@@ -1,0 +1,73 @@
+#include "data/packed_rows.h"
+
+#include <algorithm>
+#include <cassert>
+#include <fmt/format.h>
+
+namespace millrace {
+
+PackedRows::PackedRows(std::shared_ptr<const TokenCache> cache, std::vector<std::uint64_t> documents,
+                       std::int64_t context, std::int32_t padding, Tail tail)
+    : m_cache(std::move(cache)), m_documents(std::move(documents)), m_context(context), m_padding(padding) {
+  assert(context > 0);
+  m_packedStart.reserve(m_documents.size() + 1);
+  std::uint64_t at = 0;
+  for (const std::uint64_t document : m_documents) {
+    m_packedStart.push_back(at);
+    at += static_cast<std::uint64_t>(m_cache->length(document));
+  }
+  m_packedStart.push_back(at);
+  const auto total = static_cast<std::int64_t>(at);
+  const std::int64_t whole = total / context;
+  m_rows = tail == Tail::Pad || whole == 0 ? whole + (total % context > 0 ? 1 : 0) : whole;
+}
+
+MicroBatch PackedRows::makeBatch(std::int64_t rows) const {
+  const auto entries = static_cast<std::size_t>(rows * m_context);
+  MicroBatch batch;
+  batch.rows = rows;
+  batch.context = m_context;
+  batch.tokens.resize(entries);
+  batch.targets.resize(entries);
+  batch.positions.resize(entries);
+  batch.documentStart.resize(entries);
+  return batch;
+}
+
+Status PackedRows::fill(std::int64_t row, MicroBatch& batch, std::int64_t slot) const {
+  assert(row >= 0 && row < m_rows && slot >= 0 && slot < batch.rows);
+  const auto rowStart = static_cast<std::uint64_t>(row * m_context);
+  const std::uint64_t rowEnd = std::min(rowStart + static_cast<std::uint64_t>(m_context), m_packedStart.back());
+  const std::size_t base = static_cast<std::size_t>(slot * m_context);
+  std::vector<std::int32_t> ids;
+  std::size_t at = 0; // in the row
+  auto document = static_cast<std::size_t>(std::upper_bound(m_packedStart.begin(), m_packedStart.end(), rowStart) -
+                                           m_packedStart.begin() - 1);
+  for (std::uint64_t packed = rowStart; packed < rowEnd; ++document) {
+    const std::uint64_t end = std::min(m_packedStart[document + 1], rowEnd);
+    const auto count = static_cast<std::size_t>(end - packed);
+    const bool goesOn = end < m_packedStart[document + 1]; // its next token is the target of the row's last position
+    ids.resize(count + (goesOn ? 1 : 0));
+    const std::uint64_t first =
+        m_cache->documents()[m_documents[document]].firstToken + (packed - m_packedStart[document]);
+    MILLRACE_CHECK(m_cache->read(static_cast<std::int64_t>(first), ids));
+    for (std::size_t i = 0; i < count; ++i) {
+      batch.tokens[base + at + i] = ids[i];
+      batch.targets[base + at + i] = i + 1 < ids.size() ? ids[i + 1] : -1;
+      batch.positions[base + at + i] = static_cast<std::int32_t>(i);
+      batch.documentStart[base + at + i] = static_cast<std::int32_t>(at);
+    }
+    at += count;
+    packed = end;
+  }
+  const std::size_t padStart = at;
+  for (; at < static_cast<std::size_t>(m_context); ++at) {
+    batch.tokens[base + at] = m_padding;
+    batch.targets[base + at] = -1;
+    batch.positions[base + at] = static_cast<std::int32_t>(at - padStart);
+    batch.documentStart[base + at] = static_cast<std::int32_t>(padStart);
+  }
+  return {};
+}
+
+} // namespace millrace

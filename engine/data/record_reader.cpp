@@ -1,0 +1,193 @@
+#include "data/record_reader.h"
+
+#include "text/unicode.h"
+#include "text/utf8.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace millrace {
+
+namespace {
+
+constexpr Bytes blockSize = MiB;
+constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF";
+
+bool isPlainCharacter(std::string_view text, std::size_t at) {
+  const Utf8Step step = stepUtf8(text, at);
+  return step.kind == Utf8Step::Kind::Character && !isWhiteSpace(step.code);
+}
+
+/// Whether text (whose last line is complete) and the next line are joined by a single line feed between two characters
+/// that are no white space.
+bool mayCutBefore(std::string_view text, std::string_view next) {
+  if (text.size() < 2 || text.back() != '\n' || next.empty() || !isPlainCharacter(next, 0)) return false;
+  std::size_t at = text.size() - 2;
+  while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
+  return isPlainCharacter(text, at);
+}
+
+} // namespace
+
+Result<std::string> hashFile(FileSystem& files, const Path& path, const std::function<Status(Bytes)>& seen) {
+  MILLRACE_TRY(const auto file, files.open(path, OpenMode::Read));
+  MILLRACE_TRY(const Bytes size, file->size());
+  Hasher128 hasher;
+  std::vector<std::byte> block(static_cast<std::size_t>(std::min(size, 4 * blockSize)));
+  for (Bytes offset = 0; offset < size;) {
+    const auto piece = std::span(block).first(static_cast<std::size_t>(std::min<Bytes>(4 * blockSize, size - offset)));
+    MILLRACE_CHECK(file->read(piece, offset));
+    hasher.update(piece);
+    offset += static_cast<Bytes>(piece.size());
+    MILLRACE_CHECK(seen(static_cast<Bytes>(piece.size())));
+  }
+  return hasher.hex();
+}
+
+RecordReader::RecordReader(FileSystem& files, std::vector<SourceFile> sources, RecordLimits limits)
+    : m_files(files), m_sources(std::move(sources)), m_limits(limits) {}
+
+Result<bool> RecordReader::openNext() {
+  if (m_file) {
+    m_hashes.push_back(m_hasher.hex());
+    m_file.reset();
+  }
+  if (m_next == m_sources.size()) return false;
+  MILLRACE_TRY(m_file, m_files.open(m_sources[m_next].path, OpenMode::Read));
+  MILLRACE_TRY(m_size, m_file->size());
+  ++m_next;
+  m_hasher = Hasher128();
+  m_offset = 0;
+  m_block.clear();
+  m_at = 0;
+  m_line = 0;
+  m_lineEnded = true;
+  m_carry.clear();
+  m_inDocument = false;
+  m_endOfText = false;
+  return true;
+}
+
+/// Reads on behind what is left of the block.
+Status RecordReader::fillBlock() {
+  m_block.erase(0, m_at);
+  m_at = 0;
+  const std::size_t kept = m_block.size();
+  m_block.resize(kept + static_cast<std::size_t>(std::min(blockSize, m_size - m_offset)));
+  const auto bytes = std::as_writable_bytes(std::span(m_block)).subspan(kept);
+  if (bytes.empty()) return {};
+  MILLRACE_CHECK(m_file->read(bytes, m_offset));
+  m_hasher.update(bytes);
+  const bool first = m_offset == 0;
+  m_offset += static_cast<Bytes>(bytes.size());
+  m_bytesRead += static_cast<Bytes>(bytes.size());
+  if (first && m_block.starts_with(byteOrderMark)) m_at = byteOrderMark.size();
+  return {};
+}
+
+Result<bool> RecordReader::nextPart(std::string_view& part, bool& lineEnds) {
+  std::size_t feed = m_block.find('\n', m_at);
+  // Lines of up to half a block come in one part, wherever they stand.
+  if (feed == std::string::npos && m_offset < m_size &&
+      m_block.size() - m_at < static_cast<std::size_t>(blockSize / 2)) {
+    MILLRACE_CHECK(fillBlock());
+    feed = m_block.find('\n', m_at);
+  }
+  if (m_at >= m_block.size()) return false;
+  if (m_lineEnded) ++m_line;
+  lineEnds = feed != std::string::npos;
+  part = std::string_view(m_block).substr(m_at, lineEnds ? feed - m_at : std::string::npos);
+  // A carriage return may belong to a line feed of the next block.
+  if (!lineEnds && m_offset < m_size && part.size() > 1 && part.ends_with('\r')) part.remove_suffix(1);
+  m_at += part.size() + (lineEnds ? 1 : 0);
+  m_lineEnded = lineEnds;
+  return true;
+}
+
+Result<bool> RecordReader::next(RawRecord& record) {
+  for (;;) {
+    if (m_file) {
+      MILLRACE_TRY(const bool got,
+                   m_sources[m_next - 1].format == DataFormat::Jsonl ? nextLine(record) : nextText(record));
+      if (got) {
+        record.file = m_next - 1;
+        return true;
+      }
+    }
+    MILLRACE_TRY(const bool opened, openNext());
+    if (!opened) return false;
+  }
+}
+
+Result<bool> RecordReader::nextLine(RawRecord& record) {
+  record = {};
+  std::string_view part;
+  bool lineEnds = false;
+  bool any = false;
+  while (!lineEnds) {
+    MILLRACE_TRY(const bool got, nextPart(part, lineEnds));
+    if (!got) break;
+    if (!any) record.line = m_line;
+    any = true;
+    if (static_cast<Bytes>(record.bytes.size() + part.size()) > m_limits.line) {
+      record.tooLong = true;
+      record.bytes.clear();
+    }
+    if (!record.tooLong) record.bytes.append(part);
+  }
+  if (record.bytes.ends_with('\r')) record.bytes.pop_back();
+  return any;
+}
+
+Result<bool> RecordReader::nextText(RawRecord& record) {
+  const std::string& separator = m_sources[m_next - 1].separator;
+  record = {};
+  record.first = !m_inDocument;
+  const auto give = [&](std::string text, bool last) {
+    record.bytes = std::move(text);
+    record.last = last;
+    record.line = m_carryLine;
+    m_carryLine = m_line;
+    m_inDocument = !last;
+    return true;
+  };
+  if (m_carry.empty()) m_carryLine = m_line + 1;
+  for (;;) {
+    std::string_view part;
+    bool lineEnds = false;
+    const bool lineBegins = m_lineEnded;
+    MILLRACE_TRY(const bool got, nextPart(part, lineEnds));
+    if (!got) {
+      // The end of the file ends the document that is open, and there is none behind a separator.
+      if (m_endOfText || (m_carry.empty() && !m_inDocument)) return false;
+      m_endOfText = true;
+      if (!separator.empty() && m_carry.ends_with('\n')) m_carry.pop_back();
+      return give(std::exchange(m_carry, {}), true);
+    }
+    if (lineEnds && part.ends_with('\r')) part.remove_suffix(1);
+    const bool atFileEnd = !lineEnds && m_offset == m_size && m_at >= m_block.size();
+    if (!separator.empty() && lineBegins && (lineEnds || atFileEnd) &&
+        (part == separator || (part.ends_with('\r') && part.substr(0, part.size() - 1) == separator))) {
+      if (m_carry.ends_with('\n')) m_carry.pop_back(); // it belongs to the separator's line
+      if (m_carry.empty() && !m_inDocument) {
+        m_carryLine = m_line + 1;
+        continue;
+      }
+      return give(std::exchange(m_carry, {}), true);
+    }
+    if (static_cast<Bytes>(m_carry.size()) >= m_limits.fragment && lineBegins && mayCutBefore(m_carry, part)) {
+      std::string text = std::exchange(m_carry, std::string(part));
+      if (lineEnds) m_carry += '\n';
+      return give(std::move(text), false);
+    }
+    m_carry.append(part);
+    if (lineEnds) m_carry += '\n';
+    if (static_cast<Bytes>(m_carry.size()) >= m_limits.document) {
+      std::string tail = m_carry.substr(m_carry.size() - incompleteUtf8Tail(m_carry));
+      m_carry.resize(m_carry.size() - tail.size());
+      return give(std::exchange(m_carry, std::move(tail)), false);
+    }
+  }
+}
+
+} // namespace millrace

@@ -1,0 +1,23 @@
+// From the paths of a DataSpec to the files behind them. Any thread.
+#pragma once
+
+#include "base/log.h"
+#include "data/data_spec.h"
+
+namespace millrace {
+
+/// One file and how to read it; the format is decided.
+struct SourceFile {
+  Path path;
+  DataFormat format = DataFormat::Text;
+  std::string textField;
+  std::string separator;
+};
+
+/// Files in the order of the sources, those of a folder or pattern sorted by name. Files of unknown kinds in folders
+/// are passed over with a line in the log; a source that gives no file is an error, and so is a named file of unknown
+/// kind.
+Result<std::vector<SourceFile>> findSourceFiles(FileSystem& files, const std::vector<DataSourceSpec>& sources,
+                                                Log& log);
+
+} // namespace millrace
