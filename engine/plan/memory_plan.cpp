@@ -311,8 +311,7 @@ MemoryPlan layOut(const ModelSpec& spec, const PlanRequest& request, const Candi
 std::vector<UnitHome> baseHomes(const ModelSpec& spec, const PlanRequest& request, std::size_t units) {
   UnitHome home = UnitHome::Host;
   if (request.placement == PlacementPolicy::Weights) home = UnitHome::WeightsOnDevice;
-  if (request.placement == PlacementPolicy::Device)
-    home = request.shape.training ? UnitHome::Device : UnitHome::WeightsOnDevice;
+  if (request.placement == PlacementPolicy::Device) home = UnitHome::Device;
   std::vector<UnitHome> homes(units, home);
   // The tied matrix has its state on the host, where its rows are gathered.
   if (spec.tiedEmbeddings && home == UnitHome::Device) homes.back() = UnitHome::WeightsOnDevice;
@@ -327,7 +326,9 @@ MemoryPlan improveHomes(const ModelSpec& spec, const PlanRequest& request, const
   for (std::size_t i = 0; i < plan.homes.size(); ++i) {
     const std::size_t unit = plan.homes.size() - 1 - i;
     std::vector<UnitHome> homes = plan.homes;
-    homes[unit] = UnitHome::WeightsOnDevice;
+    // Without training nothing changes the weights, so those on the device need no second copy on the host.
+    const bool tiedHead = spec.tiedEmbeddings && unit + 1 == homes.size();
+    homes[unit] = request.shape.training || tiedHead ? UnitHome::WeightsOnDevice : UnitHome::Device;
     MemoryPlan better = layOut(spec, request, candidate, std::move(homes));
     if (!better.fits()) continue;
     plan = std::move(better);
