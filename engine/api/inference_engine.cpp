@@ -1,0 +1,50 @@
+#include "api/inference_engine.h"
+
+#include "hardware/detect.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace millrace {
+
+ComputeLimits computeLimits(const ComputeOptions& options) {
+  const HardwareProfile profile = detectHardware();
+  ComputeLimits limits;
+  limits.threads = options.threads > 0 ? options.threads : std::max(1, profile.cpu.usableCores);
+  // A tenth is left to everything else on the machine. The CPU's device memory is a part of the same RAM.
+  const Bytes free = profile.memory.usable - profile.memory.usable / 10;
+  limits.device = options.deviceLimit > 0 ? options.deviceLimit : free;
+  limits.host = options.hostLimit > 0 ? options.hostLimit : free;
+  return limits;
+}
+
+Result<InferenceEngine> InferenceEngine::create(const ModelSource& source, const ComputeOptions& options,
+                                                const Shape& shape) {
+  const ComputeLimits limits = computeLimits(options);
+  PlanRequest request;
+  request.shape.rows = shape.rows;
+  request.shape.context = shape.context;
+  request.shape.cacheTokens = shape.cacheTokens;
+  request.shape.headChunk = shape.headChunk;
+  request.shape.precision = options.precision;
+  request.shape.training = false;
+  request.deviceLimit = limits.device;
+  request.hostLimit = limits.host;
+  MILLRACE_TRY(const MemoryPlan plan, planMemory(source.spec(), request));
+  const Bytes needed = plan.total(MemoryTier::Device) + plan.total(MemoryTier::Host);
+  const Bytes free = std::max(limits.device, limits.host);
+  if (options.deviceLimit == 0 && options.hostLimit == 0 && needed > free)
+    return failure(ErrorKind::DoesNotFit,
+                   fmt::format("the model needs {} of memory and {} can be taken; compute in bf16, allow a shorter "
+                               "context, or close other programs",
+                               formatBytes(needed), formatBytes(free)));
+
+  InferenceEngine engine;
+  engine.m_pool = std::make_unique<ThreadPool>(limits.threads);
+  engine.m_device = createCpuDevice(*engine.m_pool, plan.total(MemoryTier::Device), plan.total(MemoryTier::Host));
+  MILLRACE_TRY(engine.m_runner, ForwardRunner::create(*engine.m_device, *engine.m_pool, source.spec(), plan));
+  MILLRACE_CHECK(loadWeights(engine.m_runner->store(), *engine.m_runner->streams().copyIn, source.blockValues()));
+  return engine;
+}
+
+} // namespace millrace

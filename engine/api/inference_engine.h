@@ -1,0 +1,45 @@
+// InferenceEngine: pool, device and runner for a model that is computed with but not trained, weights loaded. Owned and
+// used by one thread.
+#pragma once
+
+#include "api/model_source.h"
+#include "engine/compute_options.h"
+#include "train/forward_runner.h"
+
+#include <memory>
+
+namespace millrace {
+
+class InferenceEngine {
+ public:
+  struct Shape {
+    std::int64_t rows = 1;
+    std::int64_t context = 0;
+    std::int64_t cacheTokens = 0; ///< of a key/value cache; 0: none
+    std::int64_t headChunk = 256;
+  };
+
+  /// Plans, allocates and loads. DoesNotFit says what is needed: layers stream through what the device limit allows.
+  static Result<InferenceEngine> create(const ModelSource& source, const ComputeOptions& options, const Shape& shape);
+
+  ForwardRunner& runner() { return *m_runner; }
+  ThreadPool& pool() { return *m_pool; }
+  const Device& device() const { return *m_device; }
+
+ private:
+  InferenceEngine() = default;
+
+  std::unique_ptr<ThreadPool> m_pool;
+  std::unique_ptr<Device> m_device;
+  std::unique_ptr<ForwardRunner> m_runner;
+};
+
+/// Threads to compute with and memory that may be taken, defaults filled in from the machine.
+struct ComputeLimits {
+  int threads = 1;
+  Bytes device = 0;
+  Bytes host = 0;
+};
+ComputeLimits computeLimits(const ComputeOptions& options);
+
+} // namespace millrace

@@ -1,0 +1,144 @@
+#include "api/model_source.h"
+
+#include "base/hash.h"
+#include "checkpoint/checkpoint_store.h"
+#include "checkpoint/manifest.h"
+#include "checkpoint/shards.h"
+#include "model/config_import.h"
+#include "run/run_directory.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace millrace {
+
+namespace {
+
+constexpr const char* configName = "config.json";
+constexpr const char* tokenizerName = "tokenizer.json";
+constexpr Bytes tokenizerLimit = 256 * MiB;
+
+Status verifyFile(FileSystem& files, const Path& path, const ManifestFile& entry) {
+  if (!files.exists(path)) return badInput(fmt::format("{}: missing, the manifest names it", path.string()));
+  MILLRACE_TRY(const auto file, files.open(path, OpenMode::Read));
+  MILLRACE_TRY(const Bytes size, file->size());
+  if (size != entry.size)
+    return badInput(fmt::format("{}: is {} bytes long, the manifest says {}: the file is damaged", path.string(), size,
+                                entry.size));
+  Hasher128 hasher;
+  std::vector<std::byte> piece;
+  for (Bytes at = 0; at < size; at += static_cast<Bytes>(piece.size())) {
+    piece.resize(static_cast<std::size_t>(std::min<Bytes>(4 * MiB, size - at)));
+    MILLRACE_CHECK(file->read(piece, at));
+    hasher.update(piece);
+  }
+  if (hasher.hex() == entry.xxh3) return {};
+  return badInput(fmt::format("{}: checksum is {}, the manifest says {}: the file is damaged", path.string(),
+                              hasher.hex(), entry.xxh3));
+}
+
+/// Everything in a checkpoint except the moments, which use without training does not read. The step.
+Result<std::int64_t> verifyForUse(FileSystem& files, const Path& folder) {
+  MILLRACE_TRY(const Manifest manifest, readManifest(files, folder));
+  const auto isMoments = [](const std::string& name) {
+    return std::any_of(statePlanes.begin(), statePlanes.end(), [&](StatePlane plane) {
+      return plane != StatePlane::Master && name.starts_with(std::string(planeName(plane)) + "-");
+    });
+  };
+  if (!manifest.find(configName))
+    return badInput(
+        fmt::format("{}: has no config.json, which says what model its tensors belong to", folder.string()));
+  for (const ManifestFile& entry : manifest.files)
+    if (!isMoments(entry.name)) MILLRACE_CHECK(verifyFile(files, folder / entry.name, entry));
+  return manifest.step;
+}
+
+struct Found {
+  Path folder;
+  std::int64_t step = 0;
+};
+
+Result<Found> checkpointOfRun(FileSystem& files, const ModelChoice& choice, std::vector<std::string>& warnings) {
+  Log log;
+  log.addListener([&](LogLevel level, std::string_view message) {
+    if (level >= LogLevel::Warning) warnings.emplace_back(message);
+  });
+  const CheckpointStore store(files, RunDirectory(choice.path).checkpoints(), log);
+  MILLRACE_TRY(std::vector<CheckpointEntry> entries, store.list());
+  if (entries.empty()) return badInput(fmt::format("{}: the run has saved no checkpoint yet", choice.path.string()));
+  if (choice.checkpoint == CheckpointChoice::Best) {
+    const auto best = store.best();
+    if (!best)
+      return badInput(fmt::format("{}: none of the run's checkpoints is marked as the best (it has not been evaluated, "
+                                  "or that checkpoint is gone); use the latest",
+                                  choice.path.string()));
+    std::erase_if(entries, [&](const CheckpointEntry& entry) { return entry.step != best->step; });
+  }
+  std::string newest;
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+    const auto step = verifyForUse(files, entry->path);
+    if (step) return Found{entry->path, *step};
+    if (newest.empty()) newest = step.error().message;
+    warnings.push_back(fmt::format("checkpoint of step {} is passed over: {}", entry->step, step.error().message));
+  }
+  if (choice.checkpoint == CheckpointChoice::Best)
+    return badInput(fmt::format("the best checkpoint is damaged: {}; use the latest", newest));
+  return badInput(fmt::format("{}: none of its {} checkpoints is good; the newest: {}", choice.path.string(),
+                              entries.size(), newest));
+}
+
+} // namespace
+
+Result<ModelSource> ModelSource::open(FileSystem& files, const ModelChoice& choice) {
+  const std::string name = choice.path.string();
+  if (!files.exists(choice.path))
+    return badInput(fmt::format("{}: there is no such folder; expected a checkpoint, a run or a model", name));
+  constexpr const char* expected = "expected a checkpoint folder (with manifest.json), a run directory (with run.json) "
+                                   "or a Hugging Face model folder "
+                                   "(with config.json and model.safetensors or model.safetensors.index.json)";
+  if (!files.isDirectory(choice.path)) return badInput(fmt::format("{}: is a file; {}", name, expected));
+
+  ModelSource source;
+  if (files.exists(choice.path / manifestName)) {
+    MILLRACE_TRY(source.m_step, verifyForUse(files, choice.path));
+    MILLRACE_CHECK(source.load(files, choice.path));
+    return source;
+  }
+  if (isRun(files, choice.path)) {
+    MILLRACE_TRY(const Found found, checkpointOfRun(files, choice, source.m_warnings));
+    source.m_step = found.step;
+    MILLRACE_CHECK(source.load(files, found.folder));
+    return source;
+  }
+  if (files.exists(choice.path / "state.json"))
+    return badInput(fmt::format("{}: a checkpoint without its {}: it is incomplete; use another checkpoint of the run",
+                                name, manifestName));
+  if (!files.exists(choice.path / configName)) return badInput(fmt::format("{}: {}", name, expected));
+  MILLRACE_CHECK(source.load(files, choice.path));
+  return source;
+}
+
+Status ModelSource::load(FileSystem& files, const Path& folder) {
+  m_folder = folder;
+  MILLRACE_TRY(m_spec, readModelConfig(files, folder, &m_warnings));
+  if (files.exists(folder / tokenizerName)) {
+    MILLRACE_TRY(m_tokenizer, readTextFile(files, folder / tokenizerName, tokenizerLimit));
+  }
+  MILLRACE_TRY(ModelReader reader, ModelReader::open(files, folder, m_spec));
+  m_weights = std::make_shared<const ModelReader>(std::move(reader));
+  return {};
+}
+
+Result<Tokenizer> ModelSource::tokenizer() const {
+  const std::string name = (m_folder / tokenizerName).string();
+  if (!m_tokenizer) return badInput(fmt::format("{}: missing; put the model's tokenizer.json into the folder", name));
+  return Tokenizer::parse(*m_tokenizer, name);
+}
+
+BlockValues ModelSource::blockValues() const {
+  return [this](const BlockSpec& block, std::int64_t first, std::span<float> values) {
+    return m_weights->readBlock(block, first, values);
+  };
+}
+
+} // namespace millrace

@@ -1,0 +1,49 @@
+// ModelSource: a model for use without training, wherever it comes from: a checkpoint, a run, or a Hugging Face folder.
+// Sizes and checksums of what is read from a checkpoint are verified at open.
+#pragma once
+
+#include "engine/model_choice.h"
+#include "storage/model_reader.h"
+#include "text/tokenizer.h"
+#include "train/load_weights.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace millrace {
+
+class ModelSource {
+ public:
+  /// Errors: BadInput with what was expected at the path and what is there instead, or what is damaged.
+  static Result<ModelSource> open(FileSystem& files, const ModelChoice& choice);
+
+  const Path& folder() const { return m_folder; } ///< that holds the weights
+  const ModelSpec& spec() const { return m_spec; }
+  /// Text of tokenizer.json, where there is one.
+  const std::optional<std::string>& tokenizerText() const { return m_tokenizer; }
+  /// BadInput when there is none or it is not usable. It may have ids that the model has no rows for.
+  Result<Tokenizer> tokenizer() const;
+  /// Of a checkpoint.
+  std::optional<std::int64_t> step() const { return m_step; }
+  /// Damaged checkpoints that were passed over, and config keys that are accepted though something differs here.
+  const std::vector<std::string>& warnings() const { return m_warnings; }
+
+  const ModelReader& weights() const { return *m_weights; }
+  /// Refers to this object.
+  BlockValues blockValues() const;
+
+ private:
+  ModelSource() = default;
+  Status load(FileSystem& files, const Path& folder);
+
+  Path m_folder;
+  ModelSpec m_spec;
+  std::optional<std::string> m_tokenizer;
+  std::optional<std::int64_t> m_step;
+  std::vector<std::string> m_warnings;
+  std::shared_ptr<const ModelReader> m_weights;
+};
+
+} // namespace millrace
