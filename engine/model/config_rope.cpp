@@ -1,5 +1,7 @@
 #include "model/config_rope.h"
 
+#include "model/config_keys.h"
+
 #include <array>
 #include <fmt/format.h>
 #include <optional>
@@ -82,12 +84,11 @@ Result<RopeSpec> readParameters(const Json& object, const std::string& prefix, c
   rope.theta = reader.number("rope_theta", defaults.theta, minimumTheta, maximumTheta);
   wholeHeads(reader);
   reader.ignore("finetuned"); // bookkeeping of some published yarn models
-  for (const char* key : {"factor", "low_freq_factor", "high_freq_factor", "attention_factor", "beta_fast", "beta_slow",
-                          "mscale", "mscale_all_dim", "short_factor", "long_factor", "mrope_section"})
-    if (!reader.has(key))
-      reader.ignore(key);
-    else if (std::string_view(key) == "short_factor" || std::string_view(key) == "long_factor")
-      reader.problem(key, "is of longrope, which is not implemented");
+  // What the kind does not read is refused as unknown, unless it is null.
+  for (const auto& [key, value] : object.items())
+    if (value.is_null()) reader.ignore(key);
+  for (const char* key : {"short_factor", "long_factor"})
+    refuseUnless(reader, key, {}, "is of longrope, which is not implemented");
 
   const std::int64_t original = reader.integer("original_max_position_embeddings", 0, 1, maximumPositions);
   if (original != 0 && defaults.originalMaxPositions != 0 && original != defaults.originalMaxPositions)

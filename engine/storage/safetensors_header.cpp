@@ -44,7 +44,7 @@ bool nameIsUsable(std::string_view name) {
          std::none_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; });
 }
 
-std::string quoted(std::string_view name) {
+std::string shown(std::string_view name) {
   if (name.size() <= 120) return fmt::format("'{}'", name);
   return fmt::format("'{}...' ({} bytes long)", name.substr(0, 100), name.size());
 }
@@ -87,8 +87,8 @@ class HeaderHandler final : public nlohmann::json_sax<Json> {
       current().type = candidate.type;
       return true;
     }
-    return stop(fmt::format("tensor {} has dtype {}, which is not supported; supported are {}", quoted(current().name),
-                            quoted(text), typeNames()));
+    return stop(fmt::format("tensor {} has dtype {}, which is not supported; supported are {}", shown(current().name),
+                            shown(text), typeNames()));
   }
 
   bool start_object(std::size_t) override {
@@ -116,13 +116,13 @@ class HeaderHandler final : public nlohmann::json_sax<Json> {
       m_isMetadata = name == "__metadata__";
       if (!nameIsUsable(name))
         return stop(fmt::format("has the tensor name {}, expected 1 to {} bytes without control characters",
-                                quoted(printable(name)), maximumName));
-      if (!m_names.insert(name).second) return stop(fmt::format("names {} twice", quoted(name)));
+                                shown(printable(name)), maximumName));
+      if (!m_names.insert(name).second) return stop(fmt::format("names {} twice", shown(name)));
       return true;
     }
     if (m_state == State::Metadata) {
       m_key = name;
-      if (header.metadata.count(name)) return stop(fmt::format("has {} twice in __metadata__", quoted(name)));
+      if (header.metadata.count(name)) return stop(fmt::format("has {} twice in __metadata__", shown(name)));
       return true;
     }
     for (const auto& [word, field] :
@@ -130,11 +130,11 @@ class HeaderHandler final : public nlohmann::json_sax<Json> {
       if (name != word) continue;
       m_field = field;
       bool& seen = m_seen[static_cast<std::size_t>(field)];
-      if (seen) return stop(fmt::format("has {} twice in tensor {}", word, quoted(current().name)));
+      if (seen) return stop(fmt::format("has {} twice in tensor {}", word, shown(current().name)));
       seen = true;
       return true;
     }
-    return stop(fmt::format("has the unknown key {} in tensor {}", quoted(name), quoted(current().name)));
+    return stop(fmt::format("has the unknown key {} in tensor {}", shown(name), shown(current().name)));
   }
 
   bool end_object() override {
@@ -144,8 +144,7 @@ class HeaderHandler final : public nlohmann::json_sax<Json> {
     }
     if (m_state == State::Tensor) {
       const bool complete = m_seen[0] && m_seen[1] && m_seen[2];
-      if (!complete)
-        return stop(fmt::format("lacks dtype, shape or data_offsets in tensor {}", quoted(current().name)));
+      if (!complete) return stop(fmt::format("lacks dtype, shape or data_offsets in tensor {}", shown(current().name)));
     }
     m_state = State::Root;
     return true;
@@ -163,10 +162,10 @@ class HeaderHandler final : public nlohmann::json_sax<Json> {
     if (m_field != Field::Offsets) return true;
     StoredTensor& tensor = current();
     if (m_offsets.size() != 2)
-      return stop(fmt::format("has {} data_offsets in tensor {}, expected 2", m_offsets.size(), quoted(tensor.name)));
+      return stop(fmt::format("has {} data_offsets in tensor {}, expected 2", m_offsets.size(), shown(tensor.name)));
     if (m_offsets[1] < m_offsets[0])
       return stop(fmt::format("has data_offsets [{}, {}] in tensor {}: the end lies before the beginning", m_offsets[0],
-                              m_offsets[1], quoted(tensor.name)));
+                              m_offsets[1], shown(tensor.name)));
     tensor.offset = m_offsets[0];
     tensor.bytes = m_offsets[1] - m_offsets[0];
     return true;
@@ -202,11 +201,11 @@ class HeaderHandler final : public nlohmann::json_sax<Json> {
     if (m_field == Field::Shape) {
       current().shape.push_back(value);
       if (current().shape.size() > maximumRank)
-        return stop(fmt::format("has more than {} dimensions in tensor {}", maximumRank, quoted(current().name)));
+        return stop(fmt::format("has more than {} dimensions in tensor {}", maximumRank, shown(current().name)));
     } else {
       m_offsets.push_back(value);
       if (m_offsets.size() > 2)
-        return stop(fmt::format("has more than 2 data_offsets in tensor {}", quoted(current().name)));
+        return stop(fmt::format("has more than 2 data_offsets in tensor {}", shown(current().name)));
     }
     return true;
   }
@@ -220,13 +219,13 @@ class HeaderHandler final : public nlohmann::json_sax<Json> {
     static constexpr std::array fields{"dtype", "shape", "data_offsets"};
     switch (m_state) {
     case State::Metadata:
-      return stop(fmt::format("has {} as __metadata__ {}, expected a text", what, quoted(printable(m_key))));
+      return stop(fmt::format("has {} as __metadata__ {}, expected a text", what, shown(printable(m_key))));
     case State::Tensor:
       return stop(fmt::format("has {} in {} of tensor {}, expected {}", what, fields[static_cast<std::size_t>(m_field)],
-                              quoted(current().name),
+                              shown(current().name),
                               m_field == Field::Type ? "the name of a type" : "a list of whole numbers from 0"));
     case State::Root:
-      return stop(fmt::format("has {} as {}, expected an object", what, quoted(m_key)));
+      return stop(fmt::format("has {} as {}, expected an object", what, shown(m_key)));
     default:
       return stop(fmt::format("begins with {}, expected an object", what));
     }
@@ -248,7 +247,7 @@ Status checkPlaces(std::vector<StoredTensor>& tensors, Bytes begin, Bytes fileBy
     const auto size = contentSize(tensor.type, tensor.shape);
     if (!size || *size != tensor.bytes)
       return badInput(fmt::format("{}: tensor {} has {} bytes by its data_offsets, expected {} for {} {}", source,
-                                  quoted(tensor.name), tensor.bytes, size ? std::to_string(*size) : "too many",
+                                  shown(tensor.name), tensor.bytes, size ? std::to_string(*size) : "too many",
                                   toString(tensor.type), shapeText(tensor.shape)));
   }
   std::stable_sort(tensors.begin(), tensors.end(), [](const StoredTensor& a, const StoredTensor& b) {
@@ -260,15 +259,15 @@ Status checkPlaces(std::vector<StoredTensor>& tensors, Bytes begin, Bytes fileBy
   for (StoredTensor& tensor : tensors) {
     if (tensor.offset < end)
       return badInput(fmt::format("{}: tensor {} begins at byte {} of the contents and overlaps {}, which ends at {}",
-                                  source, quoted(tensor.name), tensor.offset, quoted(before->name), end));
+                                  source, shown(tensor.name), tensor.offset, shown(before->name), end));
     if (tensor.offset > end)
       return badInput(fmt::format("{}: bytes {} to {} of the contents, before tensor {}, belong to no tensor", source,
-                                  end, tensor.offset, quoted(tensor.name)));
+                                  end, tensor.offset, shown(tensor.name)));
     end = tensor.offset + tensor.bytes; // both are at most 2^63 - 1 and their sum was read as one number
     if (end > available)
       return badInput(fmt::format("{}: tensor {} ends at byte {} of the contents, but the file has only {}: it is "
                                   "truncated; copy or download it again",
-                                  source, quoted(tensor.name), end, available));
+                                  source, shown(tensor.name), end, available));
     before = &tensor;
     tensor.offset += begin;
   }
@@ -300,6 +299,10 @@ Result<SafetensorsHeader> parseSafetensorsHeader(std::string_view text, Bytes fi
   if (!text.starts_with('{'))
     return badInput(
         fmt::format("{}: the header at byte 8 does not begin with an opening brace: not a safetensors file", source));
+  // The JSON library takes a zero byte for the end of its input.
+  if (const auto zero = text.find('\0'); zero != std::string_view::npos)
+    return badInput(
+        fmt::format("{}: the header is not valid JSON at byte {} of the file: a zero byte", source, zero + 8));
   if (!Json::sax_parse(text.begin(), text.end(), &handler))
     return badInput(fmt::format("{}: the header {}", source, handler.problem));
   MILLRACE_CHECK(checkPlaces(handler.header.tensors, 8 + static_cast<Bytes>(text.size()), fileBytes, source));
@@ -318,11 +321,11 @@ Result<FormattedHeader> formatSafetensorsHeader(const std::vector<SafetensorsEnt
   for (const SafetensorsEntry& entry : entries) {
     if (!nameIsUsable(entry.name) || entry.name == "__metadata__" || !names.insert(entry.name).second)
       return failed(fmt::format("a safetensors file cannot hold a tensor named {} (empty, too long or there twice)",
-                                quoted(entry.name)));
+                                shown(entry.name)));
     const auto size = contentSize(entry.type, entry.shape);
     const auto end = size ? checkedAdd(result.contentBytes, *size, "size") : Result<std::int64_t>(failed(""));
     if (!end)
-      return failed(fmt::format("tensor {} {} is too large for a file", quoted(entry.name), shapeText(entry.shape)));
+      return failed(fmt::format("tensor {} {} is too large for a file", shown(entry.name), shapeText(entry.shape)));
     Json item = Json::object();
     item["dtype"] = toString(entry.type);
     item["shape"] = entry.shape;
