@@ -44,11 +44,7 @@ void RunDisplay::showText(const RunEvent& event) {
         if constexpr (std::is_same_v<Body, StepMetrics>) {
           showStep(body);
         } else if constexpr (std::is_same_v<Body, StateChanged>) {
-          // How it ended is said at the end, by whoever knows what comes next.
-          if (isFinal(body.state) || body.state == RunState::Evaluating) return;
-          if (body.state == RunState::Running && body.reason.empty() && m_last) return;
-          if (body.state == RunState::Saving) return; // the checkpoint tells
-          m_console.line(fmt::format("{}{}{}", toString(body.state), body.reason.empty() ? "" : ": ", body.reason));
+          showState(body);
         } else if constexpr (std::is_same_v<Body, Evaluation>) {
           m_console.line(fmt::format("step {}: validation loss {:.4f}, perplexity {:.2f}, {:.3f} bits per byte{}",
                                      formatCount(event.step), body.loss, body.perplexity, body.bitsPerByte,
@@ -59,15 +55,26 @@ void RunDisplay::showText(const RunEvent& event) {
           m_console.line(fmt::format("step {}: checkpoint of {} saved in {:.1f} s: {}", formatCount(event.step),
                                      formatBytes(body.bytes), body.seconds, body.path));
         } else if constexpr (std::is_same_v<Body, Alert>) {
-          m_console.line(fmt::format("step {}: ALERT: {}{}{}", formatCount(event.step), body.message,
-                                     body.advice.empty() ? "" : ". What to do: ", body.advice));
+          if (m_lastWarning == body.message + "; " + body.advice) return; // it was logged as well
+          m_console.line(fmt::format("step {}: warning: {}; {}", formatCount(event.step), body.message, body.advice));
         } else {
-          if (body.severity == Severity::Debug) return;
-          const bool plain = body.severity == Severity::Info;
-          m_console.line(fmt::format("{}{}{}", plain ? "" : toString(body.severity), plain ? "" : ": ", body.message));
+          // What ends a run is told once, on standard error, by whoever carries it through.
+          if (body.severity == Severity::Debug || body.severity == Severity::Error) return;
+          if (body.severity == Severity::Warning) m_lastWarning = body.message;
+          m_console.line((body.severity == Severity::Warning ? "warning: " : "") + body.message);
         }
       },
       event.body);
+}
+
+void RunDisplay::showState(const StateChanged& change) {
+  const bool wentOn = change.state == RunState::Running && m_state == RunState::Paused;
+  m_state = change.state;
+  // Evaluations and checkpoints tell of themselves, and how the run ended is told by whoever knows what comes next.
+  if (change.state == RunState::Paused)
+    m_console.line(change.reason.empty() ? "paused" : "paused: " + change.reason);
+  else if (wentOn)
+    m_console.line("going on");
 }
 
 void RunDisplay::showStep(const StepMetrics& metrics) {
@@ -85,13 +92,13 @@ void RunDisplay::showStep(const StepMetrics& metrics) {
 }
 
 std::optional<double> RunDisplay::secondsLeft(const StepMetrics& metrics) const {
-  const std::int64_t total = metrics.stepsTotal > 0 ? metrics.stepsTotal : m_stepsTotal;
+  const std::int64_t total = metrics.totalSteps > 0 ? metrics.totalSteps : m_totalSteps;
   if (total <= 0 || m_secondsPerStep <= 0) return std::nullopt;
   return static_cast<double>(std::max<std::int64_t>(0, total - metrics.step)) * m_secondsPerStep;
 }
 
 std::string RunDisplay::progressText(const StepMetrics& metrics) const {
-  const std::int64_t total = metrics.stepsTotal > 0 ? metrics.stepsTotal : m_stepsTotal;
+  const std::int64_t total = metrics.totalSteps > 0 ? metrics.totalSteps : m_totalSteps;
   std::string text = "step " + formatCount(metrics.step);
   if (total > 0) text += "/" + formatCount(total);
   text += fmt::format("  loss {:.4f}  {} tokens/s", metrics.loss, rate(metrics.tokensPerSecond));

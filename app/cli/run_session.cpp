@@ -53,11 +53,9 @@ Result<int> tellEnd(Program& program, const RunSession& session, const RunOutcom
     if (!session.json) describeRun(program, session.directory, true);
     return done;
   case RunState::Interrupted:
-    program.console.line(fmt::format("stopped after step {}; {}; go on with: millrace resume {}",
-                                     formatCount(report.step),
-                                     report.checkpoint.empty() ? "there is no checkpoint yet"
-                                                               : "checkpoint: " + report.checkpoint.string(),
-                                     directory));
+    program.console.line(fmt::format("{}; checkpoint: {}; go on with: millrace resume {}",
+                                     report.error ? report.error->message : "stopped",
+                                     report.checkpoint.empty() ? "none yet" : report.checkpoint.string(), directory));
     return interruptedAfterSaving;
   default:
     break;

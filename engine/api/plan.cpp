@@ -1,9 +1,10 @@
 #include "engine/plan.h"
 
-#include "plan/project_plan.h"
 #include "project/project_model.h"
+#include "run/run_plan.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace millrace {
 
@@ -28,13 +29,21 @@ PlannedTier describeTier(const MemoryPlan& plan, MemoryTier tier, const std::str
   return described;
 }
 
+std::string originOf(Bytes asked, const char* key, const HardwareProfile& profile) {
+  if (asked > 0) return key;
+  return fmt::format("{} is not set; {} of memory are free now", key, formatBytes(profile.memory.usable));
+}
+
 } // namespace
 
 Result<PlanReport> planProject(FileSystem& files, const Project& project, const std::string& source,
                                const HardwareProfile& profile) {
   MILLRACE_TRY(const ModelSpec spec, readProjectModel(files, project, source));
+  if (project.training.device.starts_with("cuda"))
+    return badInput(fmt::format("{}: training.device is {}, but this program was built without CUDA; use auto or cpu",
+                                source, project.training.device));
   const MemoryLimits limits = memoryLimits(project, profile);
-  MILLRACE_TRY(const PlanRequest request, planRequest(project, spec, limits));
+  const PlanRequest request = planRequest(project, limits);
   PlanReport report;
   Result<MemoryPlan> found = planMemory(spec, request);
   if (!found) {
@@ -62,8 +71,8 @@ Result<PlanReport> planProject(FileSystem& files, const Project& project, const 
     ++(home == UnitHome::Host              ? report.streamedUnits
        : home == UnitHome::WeightsOnDevice ? report.weightsOnDeviceUnits
                                            : report.onDeviceUnits);
-  report.tiers = {describeTier(plan, MemoryTier::Device, limits.deviceOrigin),
-                  describeTier(plan, MemoryTier::Host, limits.hostOrigin)};
+  report.tiers = {describeTier(plan, MemoryTier::Device, originOf(project.memory.vramLimit, "memory.vram_limit", profile)),
+                  describeTier(plan, MemoryTier::Host, originOf(project.memory.ramLimit, "memory.ram_limit", profile))};
   return report;
 }
 

@@ -21,7 +21,7 @@ Result<DataSpec> dataOf(FileSystem& files, const TokenizerTrainingOptions& optio
   DataSpec spec;
   for (const Path& path : options.data) {
     const bool bareFile = path.extension().empty() && files.exists(path) && !files.isDirectory(path);
-    DataSourceSpec source;
+    SourcePattern source;
     source.path = path.string();
     source.format = jsonl ? DataFormat::Jsonl : text || bareFile ? DataFormat::Text : DataFormat::Auto;
     source.textField = options.textField;

@@ -36,7 +36,7 @@ class MetricsReader {
 Json metricsToJson(const StepMetrics& metrics) {
   Json json;
   json["step"] = metrics.step;
-  json["steps_total"] = metrics.stepsTotal;
+  json["total_steps"] = metrics.totalSteps;
   json["time"] = numberToJson(metrics.time);
   json["loss"] = numberToJson(metrics.loss);
   json["grad_norm"] = numberToJson(metrics.gradNorm);
@@ -73,7 +73,7 @@ Result<StepMetrics> metricsFromJson(const Json& json, const std::string& source)
   if (!reader.reader().has("step")) reader.reader().problem("step", "is missing");
   StepMetrics metrics;
   reader.read("step", metrics.step);
-  reader.read("steps_total", metrics.stepsTotal);
+  reader.read("total_steps", metrics.totalSteps);
   reader.read("time", metrics.time);
   reader.read("loss", metrics.loss);
   reader.read("grad_norm", metrics.gradNorm);

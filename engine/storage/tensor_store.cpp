@@ -104,6 +104,7 @@ void TensorStore::read(Stream& stream, std::size_t block, Quantity quantity, std
 
 void TensorStore::write(Stream& stream, std::size_t block, Quantity quantity, std::int64_t first,
                         std::span<const float> values) {
+  if (quantity == Quantity::Master) ++m_states[block].version; // copies of the weights on the device are stale
   if (quantity == Quantity::Master && m_shape.precision == Precision::Bf16) {
     std::vector<std::uint16_t> hi(values.size());
     std::vector<std::int16_t> lo(values.size());

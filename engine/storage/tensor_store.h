@@ -30,7 +30,8 @@ class TensorStore {
   std::vector<AdamWArgs> updateRanges(std::size_t block, const TensorView& gradient, std::int64_t first,
                                       std::int64_t count) const;
 
-  /// Updates that have been scheduled for a block. What is read after ready() has happened is of this version.
+  /// Changes of a block's weights so far: updates that have been scheduled, and writes. What is read after ready() has
+  /// happened is of this version.
   std::int64_t version(std::size_t block) const { return m_states[block].version; }
   const Event& ready(std::size_t block) const { return m_states[block].ready; }
   /// A further update is scheduled; the block may be read again once `ready` has happened.

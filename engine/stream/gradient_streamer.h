@@ -25,15 +25,16 @@ class GradientStreamer {
     std::size_t block = 0;
     TensorView gradient; ///< where AdamW finds it: host or device memory
     Event event;         ///< when
-    int slot = -1;       ///< for landingBusyUntil()
+    int slot = -1;       ///< for landingBusyUntil(); -1: none
   };
   /// Sends the unit's sums out. lastGroup: norms first (blocks in tied embeddings are normed by the caller, who adds to
   /// them), and the result says where each block's gradient lands; between groups it is empty.
   std::vector<Landed> finish(std::size_t unit, bool lastGroup);
 
-  /// With clipping off a landing buffer is free again when the update that reads it is done.
+  /// With clipping off a landing buffer is free again when the update that reads it is done. Nothing to do for a block
+  /// that did not come through a slot.
   void landingBusyUntil(const Landed& landed, Event done) {
-    m_slots[static_cast<std::size_t>(landed.slot)].landingFree = std::move(done);
+    if (landed.slot >= 0) m_slots[static_cast<std::size_t>(landed.slot)].landingFree = std::move(done);
   }
 
   Bytes copiedBytes() const { return m_copiedBytes; }

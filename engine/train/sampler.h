@@ -1,4 +1,5 @@
-// Choosing the next token from a model's logits. Pure; the random numbers come from the caller's generator.
+// The choice of the next token from a model's logits. Deterministic: the same logits, options and random state give the
+// same token. One thread at a time.
 #pragma once
 
 #include "base/random.h"
@@ -6,16 +7,34 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace millrace {
 
-struct SamplingOptions {
-  double temperature = 1.0; ///< 0: the likeliest token, the lowest id among equals
-  std::int64_t topK = 0;    ///< candidates kept, the likeliest first; 0: all
-  double topP = 1.0;        ///< the fewest candidates whose probabilities reach this sum; 1: all
+struct SamplerOptions {
+  double temperature = 1; ///< 0: the likeliest token
+  std::int64_t topK = 0;  ///< only the k likeliest; 0: all
+  double topP = 1;        ///< only the fewest likeliest tokens whose probabilities add up to this; 1: all
 };
 
-/// A token id; one number is drawn unless the temperature is 0. Failed when a logit is NaN or +infinity: the model is broken.
-Result<std::int32_t> sampleToken(std::span<const float> logits, const SamplingOptions& options, Random& random);
+/// BadInput naming the option and its range: temperature finite and not negative, topK not negative, topP in (0, 1].
+Status checkSampler(const SamplerOptions& options);
+
+class Sampler {
+ public:
+  /// The options must have passed checkSampler().
+  Sampler(const SamplerOptions& options, std::uint64_t seed) : m_options(options), m_random(seed, "sampler") {}
+
+  /// An index into the logits. Of equal ones the lower index comes first. Draws one random number, none at temperature
+  /// 0. Failed, naming the index, when a logit is NaN or infinite (a logit of minus infinity is a token that is ruled
+  /// out; at least one must be finite).
+  Result<std::int32_t> sample(std::span<const float> logits);
+
+ private:
+  const SamplerOptions m_options;
+  Random m_random;
+  std::vector<std::int32_t> m_order;
+  std::vector<double> m_weights;
+};
 
 } // namespace millrace

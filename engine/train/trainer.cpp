@@ -61,6 +61,8 @@ Result<StepOutcome> Trainer::step(const StepInput& input, const std::function<bo
   m_lossScale = static_cast<float>(1.0 / static_cast<double>(targets)); // by the whole batch, never by micro-batch
   m_landed.clear();
   m_updating = false;
+  if (!updatedFirst(input.microBatches))
+    m_runner->embedding().rowsReady(m_runner->store().ready(m_runner->embedding().tableBlock()));
   Timeline timeline;
   timeline.mark(*m_runner->streams().compute);
   bool finished = false;
@@ -92,7 +94,8 @@ Result<StepOutcome> Trainer::step(const StepInput& input, const std::function<bo
   }
   outcome.discarded = !std::isfinite(outcome.loss) || !std::isfinite(outcome.gradNorm);
   if (outcome.discarded && !m_updating) return outcome;
-  if (m_runner->shape().clip != ClipMode::Off) outcome.clipFactor = clipDecision(outcome.gradNorm, m_options.maxGradNorm).factor;
+  if (m_runner->shape().clip != ClipMode::Off)
+    outcome.clipFactor = clipDecision(outcome.gradNorm, m_options.maxGradNorm).factor;
   updateAll(input, outcome.clipFactor);
   ++m_updates;
   return outcome;
@@ -219,13 +222,24 @@ void Trainer::update(const GradientStreamer::Landed& landed, const AdamWScalars&
   store.advance(landed.block, done.event());
 }
 
+bool Trainer::updatedFirst(std::span<const MicroBatch> batches) const {
+  if (m_rowsFirst.empty()) return true; // no update yet: the table is as it was loaded
+  return std::all_of(batches.begin(), batches.end(), [&](const MicroBatch& batch) {
+    return std::all_of(batch.tokens.begin(), batch.tokens.end(), [&](std::int32_t token) {
+      return token >= 0 && static_cast<std::size_t>(token) < m_rowsFirst.size() &&
+             m_rowsFirst[static_cast<std::size_t>(token)];
+    });
+  });
+}
+
 void Trainer::updateEmbedding(const StepInput& input, const AdamWScalars& scalars) {
   ForwardRunner& runner = *m_runner;
   TensorStore& store = runner.store();
   const std::size_t table = runner.embedding().tableBlock();
   const std::int64_t hidden = runner.spec().hidden;
   const TensorView gradient = store.plane(table, Plane::Gradient);
-  std::vector<bool> first(static_cast<std::size_t>(runner.spec().vocabulary), false);
+  std::vector<bool>& first = m_rowsFirst;
+  first.assign(static_cast<std::size_t>(runner.spec().vocabulary), false);
   for (const MicroBatch& batch : input.next)
     for (const std::int32_t token : batch.tokens)
       if (token >= 0 && token < runner.spec().vocabulary) first[static_cast<std::size_t>(token)] = true;

@@ -23,7 +23,9 @@ struct TrainerOptions {
 /// One global batch and what follows it.
 struct StepInput {
   std::span<const MicroBatch> microBatches; ///< as many as the plan's shape says
-  std::span<const MicroBatch> next; ///< the following step's, where known: their embedding rows are updated first
+  /// The following step's, where known: their embedding rows are updated first. Another batch may follow all the same;
+  /// it then waits for the whole table.
+  std::span<const MicroBatch> next;
   double learningRate = 0;
 };
 
@@ -78,6 +80,8 @@ class Trainer {
   double gradNorm() const;
   AdamWScalars scalars(double clipFactor) const;
   void update(const GradientStreamer::Landed& landed, const AdamWScalars& scalars);
+  /// Whether the last update began with all the embedding rows that these use.
+  bool updatedFirst(std::span<const MicroBatch> batches) const;
   void updateEmbedding(const StepInput& input, const AdamWScalars& scalars);
   void updateAll(const StepInput& input, double clipFactor);
 
@@ -87,6 +91,7 @@ class Trainer {
   GradientStreamer m_gradients;
   const StepSchedule m_schedule;
   std::int64_t m_updates = 0;
+  std::vector<bool> m_rowsFirst; ///< by token: updated ahead of the rest of the table; empty before the first update
 
   // Of the step that runs.
   double m_learningRate = 0;

@@ -20,7 +20,7 @@ Json toJson(const RunInfo& run) {
   json["state"] = run.state ? Json(toString(*run.state)) : Json(nullptr);
   json["reason"] = run.reason;
   json["step"] = run.last ? run.last->step : 0;
-  json["steps_total"] = run.last && run.last->stepsTotal > 0 ? Json(run.last->stepsTotal) : Json(nullptr);
+  json["total_steps"] = run.last && run.last->totalSteps > 0 ? Json(run.last->totalSteps) : Json(nullptr);
   json["loss"] = run.last ? Json(run.last->loss) : Json(nullptr);
   json["changed"] = run.changed;
   return json;
@@ -44,7 +44,7 @@ Result<int> list(Program& program, const ListOptions& options) {
   const double now = static_cast<double>(std::time(nullptr));
   for (const RunInfo& run : runs) {
     std::string progress = run.last ? "step " + formatCount(run.last->step) : "no step yet";
-    if (run.last && run.last->stepsTotal > 0) progress += "/" + formatCount(run.last->stepsTotal);
+    if (run.last && run.last->totalSteps > 0) progress += "/" + formatCount(run.last->totalSteps);
     if (run.last) progress += fmt::format(", loss {:.4f}", run.last->loss);
     const std::string age =
         run.changed > 0 ? ", " + formatDuration(std::max(0.0, now - run.changed)) + " ago" : std::string();

@@ -49,11 +49,10 @@ Result<int> train(Program& program, const TrainOptions& options) {
   }
   for (const std::string& notice : gpuNotices(inspectMachine())) console.line(notice);
   const bool resume = decision.action == Resume;
-  if (decision.action == Restart) console.line("this run ended before its first checkpoint: it begins anew");
   console.line(fmt::format("{} {}", resume ? "going on with the run in" : "run:", directory.string()));
   return carryThrough(program, {directory, options.json}, [&](RunOptions run) {
     if (resume) return Run::resume(program.files, run);
-    run.replaceExisting = options.replace || decision.action == Restart;
+    run.replaceExisting = options.replace;
     return Run::start(program.files, project, run);
   });
 }
