@@ -70,6 +70,9 @@ class Guard final : public nlohmann::json_sax<Json> {
 } // namespace
 
 Result<Json> parseJson(std::string_view text, const std::string& source) {
+  // The parser takes a NUL byte for the end and would pass over what follows.
+  if (const auto nul = text.find('\0'); nul != std::string_view::npos)
+    return badInput(fmt::format("{}: not valid JSON at byte {}: a NUL byte", source, nul));
   Guard guard;
   if (!Json::sax_parse(text.begin(), text.end(), &guard)) return badInput(fmt::format("{}: {}", source, guard.problem));
   Json value = Json::parse(text.begin(), text.end(), nullptr, false);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/file.h"
+#include "engine/project.h"
 
 #include <cstdint>
 #include <functional>
@@ -11,13 +12,8 @@
 
 namespace millrace {
 
-enum class DataFormat {
-  Auto,  ///< by the file's name
-  Text,  ///< plain text: a file is one document, or several with a separator line between them
-  Jsonl, ///< a JSON object a line, the document in one of its fields
-};
-
-struct DataSourceSpec {
+/// One place where documents come from.
+struct SourcePattern {
   std::string path; ///< a file, a folder (searched through), or a pattern with * ? [] and ** for any depth
   DataFormat format = DataFormat::Auto;
   std::string textField = "text"; ///< Jsonl
@@ -25,7 +21,7 @@ struct DataSourceSpec {
 };
 
 struct DataSpec {
-  std::vector<DataSourceSpec> sources;
+  std::vector<SourcePattern> sources;
   double validationFraction = 0.01; ///< share of documents that is held back, by the hash of their text
   Path cacheDirectory;              ///< where tokenized data is kept
   std::int64_t badRowLimit = 100;   ///< more unusable rows than this end the preparation

@@ -44,7 +44,7 @@ std::string adviceFor(const Path& path) {
 
 class Finder {
  public:
-  Finder(FileSystem& files, const DataSourceSpec& source, Log& log, std::vector<SourceFile>& found)
+  Finder(FileSystem& files, const SourcePattern& source, Log& log, std::vector<SourceFile>& found)
       : m_files(files), m_source(source), m_log(log), m_found(found) {}
 
   /// Expands parts[at...] below `base`.
@@ -105,18 +105,18 @@ class Finder {
   }
 
   FileSystem& m_files;
-  const DataSourceSpec& m_source;
+  const SourcePattern& m_source;
   Log& m_log;
   std::vector<SourceFile>& m_found;
 };
 
 } // namespace
 
-Result<std::vector<SourceFile>> findSourceFiles(FileSystem& files, const std::vector<DataSourceSpec>& sources,
+Result<std::vector<SourceFile>> findSourceFiles(FileSystem& files, const std::vector<SourcePattern>& sources,
                                                 Log& log) {
   if (sources.empty()) return badInput("no data: the list of sources is empty");
   std::vector<SourceFile> found;
-  for (const DataSourceSpec& source : sources) {
+  for (const SourcePattern& source : sources) {
     const std::size_t before = found.size();
     Finder finder(files, source, log, found);
     const Path path(source.path);

@@ -88,10 +88,13 @@ std::vector<float> ropeInverseFrequencies(const RopeSpec& rope, std::int64_t hea
     return values;
   }
   case RopeKind::Dynamic: {
-    const auto length = static_cast<double>(std::max(sequenceLength, maxPositions));
-    const double growth = rope.factor * length / static_cast<double>(maxPositions) - (rope.factor - 1.0);
-    const double power = static_cast<double>(dim) / static_cast<double>(dim - 2);
-    return defaultFrequencies(rope.theta * std::pow(growth, power), dim);
+    // In fp32 throughout, since the length is a tensor there by the time that it matters.
+    const auto length = static_cast<float>(std::max(sequenceLength, maxPositions));
+    const float growth = static_cast<float>(rope.factor) * length / static_cast<float>(maxPositions) -
+                         static_cast<float>(rope.factor - 1.0);
+    const auto power = static_cast<float>(static_cast<double>(dim) / static_cast<double>(dim - 2));
+    const auto stretch = static_cast<float>(std::pow(static_cast<double>(growth), static_cast<double>(power)));
+    return defaultFrequencies(static_cast<double>(static_cast<float>(rope.theta) * stretch), dim);
   }
   case RopeKind::Llama3: {
     std::vector<float> values = defaultFrequencies(rope.theta, dim);

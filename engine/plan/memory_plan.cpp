@@ -308,6 +308,20 @@ MemoryPlan layOut(const ModelSpec& spec, const PlanRequest& request, const Candi
   return plan;
 }
 
+/// Sizes are added and multiplied in 63 bits; this is far above what they can come to for shapes that pass.
+Status checkCountable(const ModelSpec& spec, const RunShape& shape) {
+  const double tokens = static_cast<double>(shape.rows) * static_cast<double>(shape.context) *
+                        static_cast<double>(std::max<std::int64_t>(1, shape.microBatches));
+  const double width = static_cast<double>(spec.hidden) + static_cast<double>(spec.mlp.inner) +
+                       static_cast<double>(spec.attention.heads) * static_cast<double>(spec.attention.headDim);
+  const double activations = tokens * width * static_cast<double>(spec.layers.size() + 2) * 64;
+  const double logits = static_cast<double>(shape.headChunk) * static_cast<double>(spec.vocabulary) * 16;
+  if (activations + logits < 4e18) return {};
+  return badInput(fmt::format("training: {} micro-batches of {} rows of {} tokens are beyond any memory: lower "
+                              "training.micro_batch, training.context or training.tokens_per_step",
+                              formatCount(shape.microBatches), formatCount(shape.rows), formatCount(shape.context)));
+}
+
 std::vector<UnitHome> baseHomes(const ModelSpec& spec, const PlanRequest& request, std::size_t units) {
   UnitHome home = UnitHome::Host;
   if (request.placement == PlacementPolicy::Weights) home = UnitHome::WeightsOnDevice;
@@ -349,6 +363,7 @@ MemoryPlan smallestPlan(const ModelSpec& spec, const PlanRequest& request) {
 }
 
 Result<MemoryPlan> planMemory(const ModelSpec& spec, const PlanRequest& request) {
+  MILLRACE_CHECK(checkCountable(spec, request.shape));
   const std::size_t units = unitsOf(blocksOf(spec)).size();
   Bytes leastHost = 0;
   for (const Candidate& candidate : candidates(request)) {

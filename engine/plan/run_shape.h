@@ -11,11 +11,6 @@
 
 namespace millrace {
 
-/// What backward finds kept: the layer's input alone, also what is dear to recompute, or everything.
-enum class Recompute { Full, Selective, None };
-
-std::string_view toString(Recompute policy);
-
 struct RunShape {
   std::int64_t rows = 1;         ///< sequences in a micro-batch
   std::int64_t context = 0;      ///< tokens in a sequence

@@ -3,10 +3,9 @@
 #pragma once
 
 #include "base/json_reader.h"
-#include "engine/project.h"
+#include "engine/project_file.h" // readProject, writeProject
 
 #include <string>
-#include <vector>
 
 namespace millrace {
 
@@ -17,13 +16,7 @@ constexpr std::int64_t projectFormat = 1;
 /// Errors: BadInput naming source and key, what was expected and what to do.
 Result<Project> projectFromJson(const Json& json, const std::string& source, const Path& folder);
 
-/// The file with the overrides of applyOverrides() on top.
-Result<Project> readProject(FileSystem& files, const Path& path, const std::vector<std::string>& overrides = {});
-
 /// Fully resolved: every key is there, paths are absolute.
 Json projectToJson(const Project& project);
-
-/// Written atomically.
-Status writeProject(FileSystem& files, const Path& path, const Project& project);
 
 } // namespace millrace

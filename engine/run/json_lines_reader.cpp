@@ -85,10 +85,11 @@ Status JsonLinesReader::refill() {
   m_buffer.resize(had + piece);
   if (!file->read(std::as_writable_bytes(std::span(m_buffer)).subspan(had), position))
     m_buffer.resize(had); // cut back between the two calls: the next refill sees it
+  if (m_buffer.size() > had) ++m_refills;
   return {};
 }
 
-Status visitLinesBackward(const File& file, const Path&, const std::function<bool(const JsonLine&)>& visit) {
+Status visitLinesBackward(const File& file, const std::function<bool(const JsonLine&)>& visit) {
   MILLRACE_TRY(const Bytes size, file.size());
   Bytes end = size;      // of the line being looked for
   Bytes position = size; // m_buffer holds [position, end)

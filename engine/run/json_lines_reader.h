@@ -32,6 +32,8 @@ class JsonLinesReader {
 
   const Path& path() const { return m_path; }
   std::uint64_t skippedLines() const { return m_skipped; }
+  /// How often new bytes were read from the file.
+  std::uint64_t refills() const { return m_refills; }
 
  private:
   Status refill();
@@ -45,6 +47,7 @@ class JsonLinesReader {
   bool m_skipping = false;
   bool m_rewritten = false;
   std::uint64_t m_skipped = 0;
+  std::uint64_t m_refills = 0;
   Bytes m_lastBegin = 0;
   Bytes m_lastBytes = 0; // 0: no line read since seek
   std::uint64_t m_lastHash = 0;
@@ -52,6 +55,6 @@ class JsonLinesReader {
 
 /// Calls visit for the lines from the last to the first until it returns false. The last may lack its end. Lines longer
 /// than 16 MiB come with an empty text.
-Status visitLinesBackward(const File& file, const Path& path, const std::function<bool(const JsonLine&)>& visit);
+Status visitLinesBackward(const File& file, const std::function<bool(const JsonLine&)>& visit);
 
 } // namespace millrace

@@ -56,7 +56,7 @@ Status JsonLinesWriter::sync() {
 Result<RepairedEnd> repairLastLine(File& file, const Path& path) {
   MILLRACE_TRY(const Bytes size, file.size());
   RepairedEnd end{size, size};
-  MILLRACE_CHECK(visitLinesBackward(file, path, [&](const JsonLine& line) {
+  MILLRACE_CHECK(visitLinesBackward(file, [&](const JsonLine& line) {
     const auto json = parseJson(line.text, path.string());
     if (json && json->is_object()) {
       end.after = line.end;

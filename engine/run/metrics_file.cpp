@@ -87,7 +87,7 @@ Result<std::optional<StepMetrics>> lastMetrics(FileSystem& files, const Path& me
   std::optional<StepMetrics> last;
   if (!files.exists(metrics)) return last;
   MILLRACE_TRY(const auto file, files.open(metrics, OpenMode::Read));
-  MILLRACE_CHECK(visitLinesBackward(*file, metrics, [&](const JsonLine& line) {
+  MILLRACE_CHECK(visitLinesBackward(*file, [&](const JsonLine& line) {
     auto parsed = stepMetricsFromJson(line.text, metrics.string());
     if (parsed) last = std::move(*parsed);
     return !last;

@@ -51,7 +51,9 @@ Result<RunFollower> RunFollower::open(FileSystem& files, const RunDirectory& run
 
 Result<std::optional<RunEvent>> RunFollower::next() {
   while (!m_stopped.load(std::memory_order_acquire)) {
-    // Asked before reading: what a run writes before it ends is read before its end is believed.
+    MILLRACE_CHECK(fillHeads());
+    if (auto event = takeEarliest()) return event;
+    // Asked before reading once more: what a run writes before it ends is read before its end is believed.
     const bool live = probeOwner(m_run.owner()).live;
     MILLRACE_CHECK(fillHeads());
     if (auto event = takeEarliest()) return event;
@@ -61,33 +63,54 @@ Result<std::optional<RunEvent>> RunFollower::next() {
   return std::nullopt;
 }
 
+/// Every source that has a line gets a head. A source found empty is looked at again when another was read after it: a
+/// line that comes earlier in time may have been written in between.
 Status RunFollower::fillHeads() {
-  for (std::size_t i = 0; i < m_sources.size(); ++i) {
-    Source& source = m_sources[i];
-    while (!source.head) {
-      MILLRACE_TRY(const std::optional<JsonLine> line, source.lines.next());
-      if (source.lines.rewritten()) {
-        if (i == metricsSource)
-          MILLRACE_CHECK(goBack());
-        else
-          source.lines.seek(0); // only a run that was replaced by a new one begins these anew
-        continue;
-      }
-      if (!line) break;
-      const std::string name = source.lines.path().string();
-      if (i == metricsSource) {
-        auto metrics = stepMetricsFromJson(line->text, name);
-        if (metrics)
-          source.head = RunEvent{metrics->time, metrics->step, std::move(*metrics)};
-        else
-          ++m_damaged;
-      } else {
-        auto event = runEventFromJson(line->text, name);
-        if (!event)
-          ++m_damaged;
-        else if (event->step > m_afterStep || m_afterStep < 0)
-          source.head = std::move(*event);
-      }
+  for (Source& source : m_sources) source.emptyAt = source.emptyAt == m_reads && hasHead() ? m_reads : 0;
+  for (bool settled = false; !settled;) {
+    settled = true;
+    for (std::size_t i = 0; i < m_sources.size(); ++i) {
+      Source& source = m_sources[i];
+      if (source.head || source.emptyAt == m_reads) continue;
+      const std::uint64_t before = source.lines.refills();
+      MILLRACE_CHECK(fill(i));
+      m_reads += source.lines.refills() - before;
+      if (!source.head) source.emptyAt = m_reads;
+      settled = false;
+    }
+  }
+  return {};
+}
+
+bool RunFollower::hasHead() const {
+  return std::any_of(m_sources.begin(), m_sources.end(), [](const Source& source) { return source.head.has_value(); });
+}
+
+Status RunFollower::fill(std::size_t index) {
+  Source& source = m_sources[index];
+  const std::string name = source.lines.path().string();
+  while (!source.head) {
+    MILLRACE_TRY(const std::optional<JsonLine> line, source.lines.next());
+    if (source.lines.rewritten()) {
+      if (index == metricsSource)
+        MILLRACE_CHECK(goBack());
+      else
+        source.lines.seek(0); // only a run that was replaced by a new one begins these anew
+      continue;
+    }
+    if (!line) return {};
+    if (index == metricsSource) {
+      auto metrics = stepMetricsFromJson(line->text, name);
+      if (metrics)
+        source.head = RunEvent{metrics->time, metrics->step, std::move(*metrics)};
+      else
+        ++m_damaged;
+    } else {
+      auto event = runEventFromJson(line->text, name);
+      if (!event)
+        ++m_damaged;
+      else if (event->step > m_afterStep || m_afterStep < 0)
+        source.head = std::move(*event);
     }
   }
   return {};

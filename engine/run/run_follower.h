@@ -38,10 +38,13 @@ class RunFollower {
     explicit Source(JsonLinesReader reader) : lines(std::move(reader)) {}
     JsonLinesReader lines;
     std::optional<RunEvent> head;
+    std::uint64_t emptyAt = 0; ///< m_reads when no line was found; 0: not known to be empty
   };
 
   RunFollower(FileSystem& files, const RunDirectory& run, std::int64_t afterStep, Bytes metricsOffset);
   Status fillHeads();
+  bool hasHead() const;
+  Status fill(std::size_t source);
   Status goBack();
   std::optional<RunEvent> takeEarliest();
   void waitForChange();
@@ -52,6 +55,7 @@ class RunFollower {
   std::array<Source, 3> m_sources; // metrics, events, samples
   std::int64_t m_attempts = 0;     // of metrics, known so far
   std::uint64_t m_damaged = 0;
+  std::uint64_t m_reads = 1; // advances when bytes of any source are read
   Descriptor m_notify;
   Descriptor m_stopEvent;
   std::atomic<bool> m_stopped{false};

@@ -21,7 +21,7 @@ std::optional<LastState> lastState(FileSystem& files, const Path& events) {
   if (!files.exists(events)) return last;
   const auto file = files.open(events, OpenMode::Read);
   if (!file) return last;
-  (void)visitLinesBackward(**file, events, [&](const JsonLine& line) { // an unreadable file tells nothing
+  (void)visitLinesBackward(**file, [&](const JsonLine& line) { // an unreadable file tells nothing
     if (line.text.find("\"state\"") == std::string::npos) return true;
     const auto event = runEventFromJson(line.text, events.string());
     const auto* change = event ? std::get_if<StateChanged>(&event->body) : nullptr;

@@ -1,6 +1,7 @@
 // How a run stands, seen from outside: from its lock, its owner's record and the ends of its files.
 #pragma once
 
+#include "engine/runs.h" // RunOutcome
 #include "run/run_directory.h"
 
 #include <optional>
@@ -8,15 +9,6 @@
 #include <vector>
 
 namespace millrace {
-
-enum class RunOutcome {
-  Live,        ///< a process works on it
-  Finished,    ///< trained to its end
-  Interrupted, ///< stopped or killed before its end; can be resumed
-  Failed,
-};
-
-std::string_view toString(RunOutcome outcome);
 
 struct RunStatus {
   RunOutcome outcome = RunOutcome::Interrupted;

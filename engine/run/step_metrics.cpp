@@ -36,6 +36,7 @@ class MetricsReader {
 Json metricsToJson(const StepMetrics& metrics) {
   Json json;
   json["step"] = metrics.step;
+  json["total_steps"] = metrics.totalSteps;
   json["time"] = numberToJson(metrics.time);
   json["loss"] = numberToJson(metrics.loss);
   json["grad_norm"] = numberToJson(metrics.gradNorm);
@@ -72,6 +73,7 @@ Result<StepMetrics> metricsFromJson(const Json& json, const std::string& source)
   if (!reader.reader().has("step")) reader.reader().problem("step", "is missing");
   StepMetrics metrics;
   reader.read("step", metrics.step);
+  reader.read("total_steps", metrics.totalSteps);
   reader.read("time", metrics.time);
   reader.read("loss", metrics.loss);
   reader.read("grad_norm", metrics.gradNorm);

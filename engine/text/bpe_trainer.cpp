@@ -259,6 +259,9 @@ Result<std::string> BpeTrainer::train(const Progress& progress) const {
   Merger merger(words, byteIds);
   const std::int64_t first = static_cast<std::int64_t>(trained.tokens.size());
   while (static_cast<std::int64_t>(trained.tokens.size()) < m_options.vocabularySize) {
+    const auto done = static_cast<std::int64_t>(trained.tokens.size()) - first;
+    if (progress && trained.merges.size() % 64 == 0 && !progress(done, m_options.vocabularySize - first))
+      return failure(ErrorKind::Interrupted, "the training of the tokenizer was stopped");
     const Candidate best = merger.best();
     if (best.count < std::max<std::int64_t>(1, m_options.minFrequency)) break;
     std::string token = trained.tokens[static_cast<std::size_t>(leftOf(best.pair))] +
@@ -267,9 +270,6 @@ Result<std::string> BpeTrainer::train(const Progress& progress) const {
     if (fresh) trained.tokens.push_back(std::move(token));
     trained.merges.push_back(best.pair);
     merger.merge(best.pair, entry->second);
-    const auto done = static_cast<std::int64_t>(trained.tokens.size()) - first;
-    if (progress && done % 64 == 0 && !progress(done, m_options.vocabularySize - first))
-      return failure(ErrorKind::Interrupted, "the training of the tokenizer was stopped");
   }
   return writeTokenizerJson(trained, m_options.specialTokens);
 }

@@ -172,11 +172,11 @@ const std::vector<Case>& cases() {
       {"window 10", 1, 300, 300, 2, 1, 16, 10},
       {"window 130", 1, 300, 300, 2, 2, 16, 130},
       {"window wider than the row", 1, 90, 90, 2, 2, 16, 500},
-      {"window, many pairs", 2, 300, 300, 4, 4, 8, 50},
+      {"window, many pairs", 2, 260, 260, 4, 4, 8, 50},
       {"two documents", 2, 150, 150, 2, 2, 16, 0, Documents::Two},
-      {"many documents", 2, 400, 400, 2, 1, 16, 0, Documents::Many},
-      {"many documents, window, fused", 2, 400, 400, 2, 2, 16, 37, Documents::Many, true},
-      {"many documents, many pairs", 4, 300, 300, 4, 2, 16, 0, Documents::Many},
+      {"many documents", 2, 300, 300, 2, 1, 16, 0, Documents::Many},
+      {"many documents, window, fused", 2, 300, 300, 2, 2, 16, 37, Documents::Many, true},
+      {"many documents, many pairs", 4, 260, 260, 4, 2, 16, 0, Documents::Many},
   };
   return table;
 }
@@ -342,8 +342,8 @@ void TestAttention::largeScores() {
 void TestAttention::bitsDoNotDependOnThreads_data() {
   QTest::addColumn<Case>("the");
   addRows({{"few pairs", 1, 300, 300, 4, 2, 16, 0, Documents::Many, true},
-           {"many pairs", 4, 200, 200, 4, 4, 16},
-           {"many pairs, grouped", 4, 200, 200, 6, 2, 48, 90}});
+           {"many pairs", 2, 200, 200, 4, 4, 16},
+           {"many pairs, grouped", 4, 150, 150, 4, 2, 48, 90}});
 }
 
 void TestAttention::bitsDoNotDependOnThreads() {

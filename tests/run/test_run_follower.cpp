@@ -90,6 +90,36 @@ class TestRunFollower : public QObject {
     QCOMPARE(letters(all(*follower)), events);
   }
 
+  void orderOfTimeIsKeptWhileWriting() {
+    // Each step is followed by its evaluation in another file; a reader in between must not see them the other way
+    // round.
+    auto run = createRun(m_files, path());
+    QVERIFY(writeRunFile(m_files, run->directory, Json::object()).has_value());
+    auto follower = RunFollower::open(m_files, run->directory);
+    constexpr std::int64_t steps = 2000;
+    std::thread writer([&] {
+      auto journal = RunJournal::open(m_files, run->directory, std::nullopt);
+      for (std::int64_t step = 1; step <= steps; ++step) {
+        RunEvent event = stepEvent(step);
+        event.time = std::get<StepMetrics>(event.body).time = static_cast<double>(2 * step);
+        if (!journal->append(event)) return;
+        if (!journal->append({static_cast<double>(2 * step + 1), step, Evaluation{}})) return;
+      }
+    });
+    double last = 0;
+    for (std::int64_t i = 0; i < 2 * steps; ++i) {
+      const auto event = follower->next();
+      if (!event || !*event || (*event)->time != last + (i ? 1 : 2)) {
+        writer.join();
+        QFAIL(qPrintable(QString("event %1").arg(i)));
+      }
+      last = (*event)->time;
+    }
+    writer.join();
+    run->owner.reset();
+    QVERIFY(!*follower->next());
+  }
+
   void noRunIsAnError() { QVERIFY(!RunFollower::open(m_files, RunDirectory(path()))); }
 
   void damagedLinesArePassedOver() {

@@ -68,16 +68,19 @@ class MatrixBuffer {
 
   /// Whether everything outside the rows is as it was made.
   bool gapsUntouched() const {
-    std::vector<bool> inside(m_bytes, false);
     const std::int64_t size = bytesPerElement(m_dtype);
+    std::int64_t checked = 0; // bytes
+    const auto untouchedTo = [&](std::int64_t end) {
+      for (; checked < end; ++checked) {
+        if (m_data.get()[checked] != std::byte{gap}) return false;
+      }
+      return true;
+    };
     for (std::int64_t r = 0; r < m_rows; ++r) {
-      for (std::int64_t b = index(r, 0) * size; b < index(r, m_columns) * size; ++b)
-        inside[static_cast<std::size_t>(b)] = true;
+      if (!untouchedTo(index(r, 0) * size)) return false;
+      checked = index(r, m_columns) * size;
     }
-    for (std::size_t i = 0; i < m_bytes; ++i) {
-      if (!inside[i] && m_data.get()[i] != std::byte{gap}) return false;
-    }
-    return true;
+    return untouchedTo(static_cast<std::int64_t>(m_bytes));
   }
 
   std::int64_t rows() const { return m_rows; }

@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "base/result.h"
-#include "plan/run_shape.h"
+#include "engine/precision.h"
 
 #include <functional>
 #include <optional>

@@ -5,6 +5,7 @@
 #include "base/units.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -119,5 +120,17 @@ struct HardwareProfile {
   std::vector<std::string> unknown; ///< what could not be found out, and why
   bool operator==(const HardwareProfile&) const = default;
 };
+
+/// Looks at this machine. Quick, and never fails as a whole: see HardwareProfile::unknown. folders: where the caller
+/// means to write; each gives one DiskFacts. Any thread.
+HardwareProfile inspectMachine(const std::vector<std::filesystem::path>& folders = {});
+
+/// Why NVIDIA cards that are seen are not used by this build: a line each, with the fix. Empty: nothing to say.
+std::vector<std::string> gpuNotices(const HardwareProfile& profile);
+
+/// Lines of "name  value" for people, the notices at the end.
+std::string hardwareReport(const HardwareProfile& profile);
+/// One JSON object, the notices in "notices"; sizes in bytes, what is not there null.
+std::string hardwareJson(const HardwareProfile& profile);
 
 } // namespace millrace

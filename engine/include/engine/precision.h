@@ -1,4 +1,5 @@
-// What a run computes in, and how its gradients wait for the clip factor. Values shared by projects and plans.
+// What a run computes in, how its gradients wait for the clip factor, what it keeps for backward. Values shared by projects
+// and plans.
 #pragma once
 
 #include <string_view>
@@ -16,9 +17,14 @@ enum class ClipMode {
   Off,       ///< no clipping; nothing waits, and a step that is not finite cannot be taken back
 };
 
+/// What backward finds kept: the layer's input alone, also what is dear to recompute, or everything.
+enum class Recompute { Full, Selective, None };
+
 /// "fp32", "bf16".
 std::string_view toString(Precision precision);
 /// "exact", "exact-bf16", "off".
 std::string_view toString(ClipMode mode);
+/// "full", "selective", "none".
+std::string_view toString(Recompute policy);
 
 } // namespace millrace

@@ -52,8 +52,12 @@ PreparedProduct prepare(const ProductKey& key) {
     sum.append_sum(1.0f);
     attributes.set_post_ops(sum);
   }
+#if DNNL_VERSION_MAJOR >= 3
+  const dnnl::matmul::primitive_desc description(cpuEngine(), prepared.a, prepared.b, prepared.c, attributes);
+#else
   const dnnl::matmul::primitive_desc description(dnnl::matmul::desc(prepared.a, prepared.b, prepared.c), attributes,
                                                  cpuEngine());
+#endif
   prepared.product = dnnl::matmul(description);
   return prepared;
 }

@@ -7,8 +7,8 @@
 namespace millrace::cpu {
 
 /// c = op(a) op(b), added to c when accumulate is set. op(a) (m, k), op(b) (k, n), c (m, n), fp32. The result does not
-/// depend on where the operands lie. oneDNN packs in memory of its own during the call (below 1 MiB for the tiles used
-/// here) and keeps none.
+/// depend on where the operands lie. oneDNN packs in memory of its own during the call (16 KiB at most for the tiles
+/// used here) and keeps none.
 void sgemm(bool transposeA, bool transposeB, std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
            std::int64_t lda, const float* b, std::int64_t ldb, bool accumulate, float* c, std::int64_t ldc);
 

@@ -1,0 +1,27 @@
+#include "commands.h"
+
+#include "commands/check.h"
+#include "commands/ctl.h"
+#include "commands/hw.h"
+#include "commands/plan.h"
+#include "commands/resume.h"
+#include "commands/runs.h"
+#include "commands/tokenizer.h"
+#include "commands/train.h"
+#include "commands/watch.h"
+
+namespace millrace::cli {
+
+void addCommands(CLI::App& app, Program& program) {
+  addTrain(app, program);
+  addResume(app, program);
+  addWatch(app, program);
+  addCtl(app, program);
+  addRuns(app, program);
+  addPlan(app, program);
+  addHw(app, program);
+  addTokenizer(app, program);
+  addCheck(app, program);
+}
+
+} // namespace millrace::cli

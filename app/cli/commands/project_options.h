@@ -1,0 +1,20 @@
+// Options by which a command takes a project, with changes on top of its file.
+#pragma once
+
+#include "command.h"
+
+namespace millrace::cli {
+
+struct ProjectOptions {
+  std::string project;
+  std::vector<std::string> settings;     ///< key=value, of --set
+  std::vector<std::string> moreSettings; ///< key=value behind the project
+  std::string device;
+};
+
+void addProjectOptions(CLI::App& command, ProjectOptions& options);
+
+/// The project file with the settings and the device on top.
+Result<Project> readProject(Program& program, const ProjectOptions& options);
+
+} // namespace millrace::cli

@@ -1,0 +1,78 @@
+#include "train.h"
+
+#include "run_session.h"
+#include "engine/hardware.h"
+#include "engine/runs.h"
+#include "project_options.h"
+
+#include <ctime>
+#include <fmt/format.h>
+
+namespace millrace::cli {
+
+namespace {
+
+struct TrainOptions {
+  ProjectOptions project;
+  std::string directory;
+  bool resumeOrStart = false;
+  bool replace = false;
+  bool json = false;
+};
+
+Result<Path> directoryFor(Program& program, const TrainOptions& options, const Project& project) {
+  if (!options.directory.empty()) return Path(options.directory);
+  MILLRACE_TRY(const Path folder, runsFolder());
+  // A run that is to be found again has a fixed name.
+  if (options.resumeOrStart) return folder / project.name;
+  return newRunDirectory(program.files, folder, project, static_cast<double>(std::time(nullptr)));
+}
+
+Result<int> train(Program& program, const TrainOptions& options) {
+  using enum StartDecision::Action;
+  Console& console = program.console;
+  if (options.json) console.reserveOutput();
+  MILLRACE_TRY(const Project project, readProject(program, options.project));
+  MILLRACE_TRY(const Path directory, directoryFor(program, options, project));
+  StartDecision decision;
+  if (options.resumeOrStart) {
+    MILLRACE_TRY(decision, decideStart(program.files, directory, project));
+  }
+  if (decision.settingsDiffer)
+    console.line(fmt::format("the settings differ from those that this run was started with, which hold; to start anew "
+                             "with these: millrace train {} --run-dir {} --replace",
+                             options.project.project, directory.string()));
+  if (decision.action == Finished) {
+    console.line("this run has finished already");
+    if (!options.json) describeRun(program, directory, true);
+    return done;
+  }
+  for (const std::string& notice : gpuNotices(inspectMachine())) console.line(notice);
+  const bool resume = decision.action == Resume;
+  console.line(fmt::format("{} {}", resume ? "going on with the run in" : "run:", directory.string()));
+  return carryThrough(program, {directory, options.json}, [&](RunOptions run) {
+    if (resume) return Run::resume(program.files, run);
+    run.replaceExisting = options.replace;
+    return Run::start(program.files, project, run);
+  });
+}
+
+} // namespace
+
+void addTrain(CLI::App& app, Program& program) {
+  const auto [command, options] =
+      addCommand(app, program, "train", "Train a model as a project file says",
+                 "millrace train projects/quickstart.json --set training.steps=50", &train);
+  addProjectOptions(*command, options->project);
+  command
+      ->add_option("--run-dir", options->directory,
+                   "Where the run goes. Default: a new folder in $MILLRACE_RUNS or ~/.local/share/millrace/runs")
+      ->option_text("DIR");
+  const auto again = command->add_flag("--resume-or-start", options->resumeOrStart,
+                                       "Go on with the project's interrupted run, or start it where there is none; says "
+                                       "so when it has finished. May be repeated until it has");
+  command->add_flag("--replace", options->replace, "Remove a run that stands in that folder first")->excludes(again);
+  command->add_flag("--json", options->json, "Print events as JSON lines");
+}
+
+} // namespace millrace::cli

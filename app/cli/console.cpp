@@ -1,0 +1,91 @@
+#include "console.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace millrace::cli {
+
+namespace {
+
+constexpr std::chrono::milliseconds terminalInterval(100);
+constexpr std::chrono::seconds pipeInterval(5);
+
+/// At most `width` characters of UTF-8.
+std::string_view cut(std::string_view text, int width) {
+  int characters = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool begins = (static_cast<unsigned char>(text[i]) & 0xC0) != 0x80;
+    if (begins && ++characters > width) return text.substr(0, i);
+  }
+  return text;
+}
+
+} // namespace
+
+Console::Console() : m_out(STDOUT_FILENO), m_error(STDERR_FILENO) {}
+
+void Console::result(std::string_view line) {
+  endProgress();
+  m_out.write(fmt::format("{}\n", line));
+  m_out.flush();
+}
+
+void Console::line(std::string_view text) {
+  endProgress();
+  people().write(fmt::format("{}\n", text));
+  people().flush();
+}
+
+bool Console::progressDue() const {
+  if (people().closed() || (m_reserved && !people().isTerminal())) return false;
+  const auto interval = people().isTerminal() ? Clock::duration(terminalInterval) : Clock::duration(pipeInterval);
+  return !m_everShown || Clock::now() - m_shown >= interval;
+}
+
+void Console::progress(std::string_view text, bool important) {
+  if (m_reserved && !people().isTerminal()) return;
+  if (!important && !progressDue()) return;
+  m_shown = Clock::now();
+  m_everShown = true;
+  if (people().isTerminal()) {
+    m_progress = text;
+    people().write(fmt::format("\r{}\x1b[K", cut(text, people().width() - 1)));
+  } else {
+    people().write(fmt::format("{}\n", text));
+  }
+  people().flush();
+}
+
+void Console::endProgress(bool keep) {
+  m_everShown = m_everShown && !keep;
+  if (m_progress.empty()) return;
+  m_progress.clear();
+  people().write(keep ? "\n" : "\r\x1b[K");
+}
+
+void Console::error(std::string_view message) {
+  endProgress();
+  m_out.flush();
+  people().flush();
+  m_error.write(fmt::format("millrace: {}\n", message));
+  m_error.flush();
+}
+
+void Console::flush() {
+  m_out.flush();
+  m_error.flush();
+}
+
+std::string printable(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F)
+      result += "\xEF\xBF\xBD"; // U+FFFD
+    else
+      result += c;
+  }
+  return result;
+}
+
+} // namespace millrace::cli

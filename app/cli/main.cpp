@@ -1,0 +1,79 @@
+// millrace: trains language models from project files, headless. Parses the command line, carries out one command, and
+// turns its outcome into a message and an exit code.
+#include "command.h"
+#include "commands.h"
+
+#include <csignal>
+#include <cstring>
+#include <fmt/format.h>
+
+using namespace millrace;
+using namespace millrace::cli;
+
+namespace {
+
+/// CLI11's own message, in one line.
+std::string usageMessage(const CLI::ParseError& problem, const CLI::App& app) {
+  std::string message = problem.what();
+  while (!message.empty() && (message.back() == '\n' || message.back() == ' ')) message.pop_back();
+  for (char& c : message)
+    if (c == '\n') c = ' ';
+  std::string command = "millrace";
+  for (const CLI::App* chosen = &app; !chosen->get_subcommands().empty();) {
+    chosen = chosen->get_subcommands().front();
+    command += " " + chosen->get_name();
+  }
+  return fmt::format("{} (see: {} --help)", message, command);
+}
+
+int carryOut(Program& program) {
+  try {
+    const Result<int> result = program.action();
+    if (result) return *result;
+    program.console.error(result.error().message);
+    return exitCodeOf(result.error().kind);
+  } catch (const EngineException& problem) {
+    program.console.error(problem.what());
+    return exitCodeOf(problem.error().kind);
+  } catch (const std::bad_alloc&) {
+    program.console.error("out of memory");
+  } catch (const std::exception& problem) {
+    program.console.error(fmt::format("unexpected: {}", problem.what()));
+  }
+  return failedWhileRunning;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN); // a reader that goes away ends the output, not the work
+  LocalFileSystem files;
+  Console console;
+  Program program{files, console, {}};
+  CLI::App app("Trains language models larger than the GPU's memory, at full precision, on one machine.", "millrace");
+  app.set_version_flag("--version", "millrace " MILLRACE_VERSION);
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+  app.footer("Every command has --help with an example. Exit status: 0 done, 1 failed while running, 2 bad input or\n"
+             "usage, 3 does not fit, 4 interrupted after saving.");
+  addCommands(app, program);
+
+  int code = done;
+  try {
+    app.parse(argc, argv);
+    code = carryOut(program);
+  } catch (const CLI::Success& wanted) { // --help, --version
+    const bool version = dynamic_cast<const CLI::CallForVersion*>(&wanted) != nullptr;
+    console.out().write(version ? std::string(wanted.what()) + "\n" : app.help());
+  } catch (const CLI::ParseError& problem) {
+    console.error(usageMessage(problem, app));
+    code = badInputOrUsage;
+  }
+  console.endProgress();
+  console.flush();
+  if (const int problem = console.out().error(); problem && code == done) {
+    console.error(fmt::format("cannot write to standard output: {}", std::strerror(problem)));
+    code = failedWhileRunning;
+  }
+  return code;
+}

@@ -1,0 +1,42 @@
+// A run's events for people or for programs: what train, resume and watch print. The main thread only.
+#pragma once
+
+#include "console.h"
+#include "engine/project.h" // sizes, counts and durations as text
+#include "engine/run_event.h"
+
+#include <chrono>
+#include <optional>
+
+namespace millrace::cli {
+
+class RunDisplay {
+ public:
+  /// totalSteps: where the steps themselves do not tell how many there will be; 0: not known.
+  explicit RunDisplay(Console& console, std::int64_t totalSteps = 0) : m_console(console), m_totalSteps(totalSteps) {}
+
+  /// As a JSON line when the console's output is reserved for such, else as text.
+  void show(const RunEvent& event);
+  /// Leaves the last progress line standing.
+  void finish();
+
+  const std::optional<StepMetrics>& lastStep() const { return m_last; }
+
+ private:
+  void showText(const RunEvent& event);
+  void showState(const StateChanged& change);
+  void showStep(const StepMetrics& metrics);
+  std::string progressText(const StepMetrics& metrics) const;
+  /// Steps that are still to come, at the pace of the last ones; nothing while either is not known.
+  std::optional<double> secondsLeft(const StepMetrics& metrics) const;
+
+  Console& m_console;
+  std::int64_t m_totalSteps;
+  std::optional<StepMetrics> m_last;
+  bool m_lastShown = true;
+  RunState m_state = RunState::Preparing;
+  std::string m_lastWarning;
+  double m_secondsPerStep = 0; ///< smoothed, with what lies between the steps; 0: not known
+};
+
+} // namespace millrace::cli

@@ -1,0 +1,51 @@
+#include "stop_signals.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace millrace::cli {
+
+StopSignals::StopSignals() {
+  std::signal(SIGHUP, SIG_IGN);
+  sigset_t stopping;
+  sigemptyset(&stopping);
+  sigaddset(&stopping, SIGINT);
+  sigaddset(&stopping, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &stopping, nullptr);
+  m_signals = ::signalfd(-1, &stopping, SFD_CLOEXEC);
+  m_end = ::eventfd(0, EFD_CLOEXEC);
+  if (m_signals < 0 || m_end < 0)
+    throw std::system_error(errno, std::generic_category(), "cannot listen for signals");
+}
+
+StopSignals::~StopSignals() {
+  if (m_thread.joinable()) {
+    const std::uint64_t one = 1;
+    (void)!::write(m_end, &one, sizeof one);
+    m_thread.join();
+  }
+  ::close(m_signals);
+  ::close(m_end);
+}
+
+void StopSignals::deliver(std::function<void()> onSignal) {
+  m_thread = std::thread([this, onSignal = std::move(onSignal)] {
+    while (true) {
+      pollfd polled[] = {{m_signals, POLLIN, 0}, {m_end, POLLIN, 0}};
+      if (::poll(polled, 2, -1) < 0 && errno != EINTR) return;
+      if (polled[1].revents) return;
+      if (!polled[0].revents) continue;
+      signalfd_siginfo signal = {};
+      if (::read(m_signals, &signal, sizeof signal) == sizeof signal) onSignal();
+    }
+  });
+}
+
+} // namespace millrace::cli

@@ -1,0 +1,362 @@
+#include "run/run_loop.h"
+
+#include "run/store_state.h"
+#include "train/evaluator.h"
+#include "train/sampler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+
+namespace millrace {
+
+namespace {
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// How long a full disk is waited for between looks.
+constexpr auto spacePoll = std::chrono::seconds(2);
+} // namespace
+
+RunLoop::RunLoop(FileSystem& files, const RunDescription& description, PreparedRun& run, CheckpointStore& checkpoints,
+                 const RunDirectory& directory, RunRequests& requests, RunReporter& reporter, RunGauge& gauge, Log& log)
+    : m_files(files), m_description(description), m_project(description.project), m_run(run), m_checkpoints(checkpoints),
+      m_directory(directory), m_requests(requests), m_reporter(reporter), m_gauge(gauge), m_log(log),
+      m_tokensPerStep(description.project.training.tokensPerStep()), m_lastSave(Clock::now()) {}
+
+std::int64_t RunLoop::totalSteps() const {
+  const TrainingLength& length = m_project.training.length;
+  const auto steps = [](double amount) { return static_cast<std::int64_t>(std::ceil(amount - 1e-9)); };
+  switch (length.unit) {
+  case LengthUnit::Steps: return steps(length.amount);
+  case LengthUnit::Tokens: return steps(length.amount / static_cast<double>(m_tokensPerStep));
+  case LengthUnit::Epochs: {
+    const auto rows = static_cast<double>(m_project.training.microBatch * m_project.training.microBatches);
+    return std::max<std::int64_t>(1, steps(length.amount * static_cast<double>(m_run.source->rowsPerEpoch()) / rows));
+  }
+  case LengthUnit::Hours: return 0;
+  }
+  return 0;
+}
+
+bool RunLoop::finished() const {
+  if (m_stopEarly) return true;
+  if (m_project.training.length.unit == LengthUnit::Hours)
+    return m_run.state.elapsedSeconds >= m_project.training.length.amount * 3600;
+  return m_run.state.step >= totalSteps();
+}
+
+std::int64_t RunLoop::expectedSteps(std::int64_t step) const {
+  const std::int64_t total = totalSteps();
+  if (total > 0) return total;
+  // A length in hours: the share of the time that is over stands for the share of the steps.
+  const double share = std::clamp(m_run.state.elapsedSeconds / (m_project.training.length.amount * 3600), 1e-6, 1.0);
+  return std::max<std::int64_t>(step, static_cast<std::int64_t>(static_cast<double>(step) / share));
+}
+
+double RunLoop::learningRateOf(std::int64_t step) const {
+  const TrainingConfig& training = m_project.training;
+  const std::int64_t total = expectedSteps(step);
+  LrSchedule schedule;
+  switch (training.schedule) {
+  case ScheduleShape::Constant: schedule.kind = LrScheduleKind::Constant; break;
+  case ScheduleShape::Linear: schedule.kind = LrScheduleKind::Linear; break;
+  case ScheduleShape::Cosine: schedule.kind = LrScheduleKind::Cosine; break;
+  case ScheduleShape::Wsd: schedule.kind = LrScheduleKind::Wsd; break;
+  }
+  schedule.peak = training.learningRate;
+  schedule.warmupSteps = training.warmupSteps;
+  schedule.decaySteps = static_cast<std::int64_t>(training.decayFraction * static_cast<double>(total));
+  schedule.minRatio = training.minLearningRateRatio;
+  return learningRate(schedule, step, total);
+}
+
+Result<RunLoop::Global> RunLoop::nextBatch() {
+  Global global;
+  global.cursor = m_run.source->cursor();
+  for (std::int64_t m = 0; m < m_project.training.microBatches; ++m) {
+    MILLRACE_TRY(MicroBatch batch, m_run.source->next(m_project.training.microBatch));
+    global.microBatches.push_back(std::move(batch));
+  }
+  return global;
+}
+
+void RunLoop::setState(RunState state, const std::string& reason) {
+  m_gauge.state = state;
+  // What a full disk keeps from being written waits in memory and is written later.
+  (void)report(StateChanged{state, reason});
+}
+
+Status RunLoop::report(decltype(RunEvent::body) body) {
+  return m_reporter.report({unixTime(), m_run.state.step, std::move(body)});
+}
+
+void RunLoop::alert(const std::string& kind, const std::string& message, const std::string& advice) {
+  m_log.warning("{}; {}", message, advice);
+  (void)report(Alert{kind, message, advice});
+}
+
+Status RunLoop::train() {
+  m_gauge.totalSteps = totalSteps();
+  m_gauge.step = m_run.state.step;
+  m_cursor = m_run.source->cursor();
+  setState(RunState::Running);
+  if (!finished()) {
+    MILLRACE_TRY(Global current, nextBatch());
+    while (!finished()) {
+      MILLRACE_TRY(Global next, nextBatch());
+      if (const Status outcome = trainStep(current, next); !outcome) {
+        if (outcome.error().kind == ErrorKind::Interrupted) return interrupted();
+        return outcome;
+      }
+      m_cursor = next.cursor;
+      current = std::move(next);
+      if (const Status outcome = afterStep(); !outcome) {
+        if (outcome.error().kind == ErrorKind::Interrupted) return interrupted();
+        return outcome;
+      }
+    }
+  }
+  const Status outcome = finish();
+  if (!outcome && outcome.error().kind == ErrorKind::Interrupted) return interrupted();
+  return outcome;
+}
+
+Status RunLoop::trainStep(const Global& current, const Global& next) {
+  TrainerState& state = m_run.state;
+  const double rate = learningRateOf(state.step + 1);
+  const auto start = Clock::now();
+  MILLRACE_TRY(const StepOutcome outcome,
+               m_run.trainer->step({current.microBatches, next.microBatches, rate}, [this] { return m_requests.stopping(); }));
+  const double seconds = secondsSince(start);
+  ++state.step;
+  state.tokens += m_tokensPerStep;
+  state.elapsedSeconds += seconds;
+  state.optimizerSteps = m_run.trainer->updates();
+  if (outcome.discarded) {
+    ++state.discardedSteps;
+    ++state.discardedInRow;
+  } else {
+    state.discardedInRow = 0;
+    state.lossAverage = state.lossAverage ? *state.lossAverage * 0.98 + outcome.loss * 0.02 : outcome.loss;
+  }
+  const StepMetrics metrics = metricsOf(outcome, seconds, rate);
+  m_gauge.step = state.step;
+  m_gauge.loss = outcome.loss;
+  m_gauge.tokensPerSecond = metrics.tokensPerSecond;
+  if (Status written = report(metrics); !written) {
+    if (written.error().kind != ErrorKind::OutOfSpace) return written;
+    MILLRACE_CHECK(waitForSpace(written.error(), [this] { return m_reporter.retry(); }));
+  }
+  if (!outcome.discarded) return {};
+  alert("non-finite",
+        fmt::format("step {}: the loss is {} and the gradient norm {}; the step was discarded ({} in a row)", state.step, outcome.loss,
+                    outcome.gradNorm, state.discardedInRow),
+        m_project.training.clip == ClipMode::Off ? "with clipping off parts of it may have been applied: set training.clip to exact"
+                                                 : "if it goes on, lower training.learning_rate or look at the data");
+  if (state.discardedInRow < m_project.training.maxBadSteps) return {};
+  return failed(fmt::format("{} steps in a row had a loss or gradient norm that is not finite; the last good checkpoint stands: lower "
+                            "training.learning_rate and resume or branch from it",
+                            state.discardedInRow));
+}
+
+StepMetrics RunLoop::metricsOf(const StepOutcome& outcome, double seconds, double rate) {
+  StepMetrics metrics;
+  metrics.step = m_run.state.step;
+  metrics.time = unixTime();
+  metrics.loss = outcome.loss;
+  metrics.gradNorm = outcome.gradNorm;
+  metrics.learningRate = rate;
+  metrics.tokens = m_tokensPerStep;
+  metrics.tokensTotal = m_run.state.tokens;
+  metrics.totalSteps = expectedSteps(m_run.state.step);
+  metrics.unmaskedTargets = outcome.targets;
+  metrics.seconds = seconds;
+  metrics.tokensPerSecond = static_cast<double>(m_tokensPerStep) / std::max(seconds, 1e-9);
+  metrics.clipFactor = outcome.clipFactor;
+  metrics.discarded = outcome.discarded;
+  metrics.forwardSeconds = outcome.forwardSeconds;
+  metrics.backwardSeconds = outcome.backwardSeconds;
+  Streams& streams = m_run.trainer->runner().streams();
+  const StreamUse compute = streams.compute->use();
+  const StreamUse in = streams.copyIn->use();
+  const StreamUse out = streams.copyOut->use();
+  const double optimizer = m_run.trainer->optimizerSeconds();
+  metrics.optimizerSeconds = optimizer - m_optimizerBefore;
+  metrics.links.push_back({"device", in.copiedBytes - m_inBefore.copiedBytes, out.copiedBytes - m_outBefore.copiedBytes,
+                           in.copySeconds - m_inBefore.copySeconds, out.copySeconds - m_outBefore.copySeconds});
+  const auto stalled = [](const StreamUse& now, const StreamUse& before, Stall cause) {
+    const auto i = static_cast<std::size_t>(cause);
+    return now.stallSeconds[i] - before.stallSeconds[i];
+  };
+  // Weights that come late because AdamW is still at work are the optimizer's fault.
+  const double forOptimizer = std::min(stalled(in, m_inBefore, Stall::Optimizer), stalled(compute, m_computeBefore, Stall::Weights));
+  metrics.stalls.waitOptimizer = forOptimizer + stalled(compute, m_computeBefore, Stall::Optimizer);
+  metrics.stalls.waitWeights = stalled(compute, m_computeBefore, Stall::Weights) - forOptimizer;
+  metrics.stalls.waitCopyOut =
+      stalled(compute, m_computeBefore, Stall::Gradients) + stalled(compute, m_computeBefore, Stall::Activations);
+  metrics.stalls.waitData = stalled(compute, m_computeBefore, Stall::Data);
+  m_computeBefore = compute;
+  m_inBefore = in;
+  m_outBefore = out;
+  m_optimizerBefore = optimizer;
+  metrics.peak = {m_run.device->memoryUse(MemorySpace::Device).peak, m_run.device->memoryUse(MemorySpace::Host).peak};
+  metrics.planned = {m_run.plan.total(MemoryTier::Device), m_run.plan.total(MemoryTier::Host)};
+  return metrics;
+}
+
+Status RunLoop::afterStep() {
+  const bool last = finished();
+  if (!last && due(m_project.evaluation.every)) MILLRACE_CHECK(evaluateNow());
+  if (!last && due(m_project.samples.every)) MILLRACE_CHECK(sampleNow());
+  const double minutes = m_project.checkpoint.everyMinutes;
+  const bool byTime = minutes > 0 && secondsSince(m_lastSave) >= minutes * 60;
+  if (m_requests.takeCheckpoint() || (!finished() && (due(m_project.checkpoint.every) || byTime))) MILLRACE_CHECK(saveNow());
+  if (m_requests.stopping()) return failure(ErrorKind::Interrupted, "stopped on request");
+  return waitWhilePaused();
+}
+
+Status RunLoop::waitWhilePaused() {
+  if (!m_requests.paused()) return {};
+  m_run.trainer->applyPending();
+  setState(RunState::Paused, "on request");
+  while (m_requests.paused() && !m_requests.stopping()) {
+    m_requests.waitWhilePaused();
+    if (m_requests.takeCheckpoint()) {
+      MILLRACE_CHECK(saveNow());
+      setState(RunState::Paused, "on request");
+    }
+  }
+  if (m_requests.stopping()) return failure(ErrorKind::Interrupted, "stopped on request");
+  setState(RunState::Running);
+  return {};
+}
+
+Status RunLoop::evaluateNow() {
+  if (m_run.validation->rows() == 0 || m_evaluatedStep == m_run.state.step) return {};
+  setState(RunState::Evaluating);
+  m_run.trainer->applyPending();
+  TrainerState& state = m_run.state;
+  MILLRACE_TRY(const EvaluationResult result,
+               evaluate(m_run.trainer->runner(), *m_run.validation, m_project.evaluation.rows, [this] { return m_requests.stopping(); }));
+  m_evaluatedStep = state.step;
+  const bool best = std::isfinite(result.loss) && (!state.bestValidationLoss || result.loss < *state.bestValidationLoss);
+  if (best) {
+    state.bestValidationLoss = result.loss;
+    state.bestValidationStep = state.step;
+    state.evaluationsWithoutImprovement = 0;
+  } else {
+    ++state.evaluationsWithoutImprovement;
+  }
+  (void)report(Evaluation{result.loss, result.perplexity, result.bitsPerByte, best});
+  if (m_project.evaluation.earlyStop > 0 && state.evaluationsWithoutImprovement >= m_project.evaluation.earlyStop && !m_stopEarly) {
+    m_stopEarly = true;
+    m_log.info("validation loss has not improved for {} evaluations: training ends early", state.evaluationsWithoutImprovement);
+  }
+  if (best && m_project.checkpoint.keepBest) MILLRACE_CHECK(saveNow());
+  setState(RunState::Running);
+  return {};
+}
+
+Status RunLoop::sampleNow() {
+  m_run.trainer->applyPending();
+  ForwardRunner& runner = m_run.trainer->runner();
+  const SamplesConfig& samples = m_project.samples;
+  for (const std::string& prompt : samples.prompts) {
+    MILLRACE_TRY(std::vector<std::int32_t> tokens, m_run.tokenizer->encode(prompt, true));
+    const std::optional<std::int32_t> end = m_run.tokenizer->endOfText();
+    if (tokens.empty()) tokens.push_back(end.value_or(0));
+    const std::size_t given = tokens.size();
+    const auto limit = static_cast<std::size_t>(std::min(m_project.training.context, static_cast<std::int64_t>(given) + samples.tokens));
+    Random random(static_cast<std::uint64_t>(samples.seed), fmt::format("{}: {}", m_run.state.step, prompt));
+    while (tokens.size() < limit) {
+      if (m_requests.stopping()) return failure(ErrorKind::Interrupted, "stopped while sampling");
+      const std::vector<float> logits = runner.nextLogits(tokens);
+      MILLRACE_TRY(const std::int32_t token, sampleToken(logits, {samples.temperature, samples.topK, samples.topP}, random));
+      if (token == end || token >= m_run.tokenizer->vocabularySize()) break;
+      tokens.push_back(token);
+    }
+    (void)report(Sample{prompt, m_run.tokenizer->decode(std::span(tokens).subspan(std::min(given, tokens.size())), true)});
+  }
+  return {};
+}
+
+Status RunLoop::saveNow() {
+  if (m_savedStep == m_run.state.step) return {};
+  setState(RunState::Saving);
+  m_run.trainer->applyPending();
+  m_run.state.cursor = m_cursor;
+  const StoreState parameters(*m_run.trainer);
+  const CheckpointContents contents{parameters, m_run.state, m_run.configText, m_run.tokenizerText};
+  SaveOptions options;
+  options.abandoned = [this] { return m_requests.abandoning(); };
+  const auto attempt = [&]() -> Status {
+    // Steps that a checkpoint covers must not be lost from the metrics by a power failure after it.
+    MILLRACE_CHECK(m_reporter.retry());
+    MILLRACE_CHECK(m_reporter.sync());
+    MILLRACE_TRY(const SavedCheckpoint saved, m_checkpoints.save(contents, options));
+    m_lastCheckpoint = saved.path;
+    m_savedStep = m_run.state.step;
+    if (m_project.checkpoint.keepBest && m_run.state.bestValidationStep == m_run.state.step)
+      MILLRACE_CHECK(m_checkpoints.markBest(m_run.state.step, *m_run.state.bestValidationLoss));
+    (void)report(CheckpointSaved{saved.path.string(), saved.seconds, saved.bytes});
+    return m_checkpoints.rotate(static_cast<int>(m_project.checkpoint.keep));
+  };
+  Status outcome = attempt();
+  if (!outcome && outcome.error().kind == ErrorKind::OutOfSpace) outcome = waitForSpace(outcome.error(), attempt);
+  m_lastSave = Clock::now();
+  MILLRACE_CHECK(outcome);
+  setState(RunState::Running);
+  return {};
+}
+
+Status RunLoop::waitForSpace(const Error& problem, const std::function<Status()>& retry) {
+  m_run.trainer->applyPending();
+  alert("disk-full", problem.message, "make room and the run goes on by itself; nothing is lost");
+  setState(RunState::Paused, problem.message);
+  for (;;) {
+    if (m_requests.waitForStop(std::chrono::duration_cast<std::chrono::milliseconds>(spacePoll)))
+      return failure(ErrorKind::Interrupted, "stopped while the disk was full");
+    const Status outcome = retry();
+    if (outcome) {
+      m_log.info("there is room on the disk again");
+      setState(RunState::Running);
+      return {};
+    }
+    if (outcome.error().kind != ErrorKind::OutOfSpace) return outcome;
+  }
+}
+
+Status RunLoop::interrupted() {
+  setState(RunState::Stopping);
+  m_run.trainer->applyPending();
+  if (m_savedStep != m_run.state.step) {
+    m_run.state.cursor = m_cursor;
+    const StoreState parameters(*m_run.trainer);
+    SaveOptions options;
+    options.abandoned = [this] { return m_requests.abandoning(); };
+    (void)m_reporter.retry();
+    (void)m_reporter.sync();
+    setState(RunState::Saving);
+    const auto saved = m_checkpoints.save({parameters, m_run.state, m_run.configText, m_run.tokenizerText}, options);
+    if (!saved && saved.error().kind != ErrorKind::Interrupted) return tl::unexpected<Error>(saved.error());
+    if (!saved) return failure(ErrorKind::Interrupted, "stopped; the save was given up and the checkpoint before stands");
+    m_lastCheckpoint = saved->path;
+    (void)report(CheckpointSaved{saved->path.string(), saved->seconds, saved->bytes});
+    MILLRACE_CHECK(m_checkpoints.rotate(static_cast<int>(m_project.checkpoint.keep)));
+  }
+  return failure(ErrorKind::Interrupted, fmt::format("stopped and saved after step {}", m_run.state.step));
+}
+
+Status RunLoop::finish() {
+  m_run.trainer->applyPending();
+  MILLRACE_CHECK(evaluateNow());
+  MILLRACE_CHECK(sampleNow());
+  return saveNow();
+}
+
+} // namespace millrace

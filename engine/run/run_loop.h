@@ -1,0 +1,85 @@
+// RunLoop: what a run's thread does once everything is prepared: steps, evaluations, samples, checkpoints, pauses, until the length is reached or
+// somebody stops it.
+#pragma once
+
+#include "engine/run.h"
+#include "optim/lr_schedule.h"
+#include "run/run_preparation.h"
+#include "run/run_reporter.h"
+
+#include <atomic>
+#include <chrono>
+
+namespace millrace {
+
+/// What other threads may read of a run.
+struct RunGauge {
+  std::atomic<RunState> state{RunState::Preparing};
+  std::atomic<std::int64_t> step{0};
+  std::atomic<std::int64_t> totalSteps{0}; ///< 0: not known, the length is in hours
+  std::atomic<double> loss{0};
+  std::atomic<double> tokensPerSecond{0};
+};
+
+class RunLoop {
+ public:
+  RunLoop(FileSystem& files, const RunDescription& description, PreparedRun& run, CheckpointStore& checkpoints, const RunDirectory& directory,
+          RunRequests& requests, RunReporter& reporter, RunGauge& gauge, Log& log);
+
+  /// Trains to the end. The error of a run that failed; Interrupted (after a save, unless that was given up) when it was stopped.
+  Status train();
+
+  std::int64_t step() const { return m_run.state.step; }
+  const Path& lastCheckpoint() const { return m_lastCheckpoint; }
+
+ private:
+  struct Global { ///< a global batch and where the data stood before it
+    std::vector<MicroBatch> microBatches;
+    DataCursor cursor;
+  };
+  Result<Global> nextBatch();
+  std::int64_t totalSteps() const;
+  bool finished() const;
+  /// The same; for a length in hours the guess that follows from the pace so far.
+  std::int64_t expectedSteps(std::int64_t step) const;
+  double learningRateOf(std::int64_t step) const;
+
+  Status trainStep(const Global& current, const Global& next);
+  Status afterStep();
+  Status evaluateNow();
+  Status sampleNow();
+  Status saveNow();
+  Status finish();
+  Status interrupted();
+  Status waitWhilePaused();
+  Status waitForSpace(const Error& problem, const std::function<Status()>& retry);
+
+  void setState(RunState state, const std::string& reason = {});
+  Status report(decltype(RunEvent::body) body);
+  void alert(const std::string& kind, const std::string& message, const std::string& advice);
+  StepMetrics metricsOf(const StepOutcome& outcome, double seconds, double learningRate);
+  bool due(std::int64_t every) const { return every > 0 && m_run.state.step % every == 0; }
+
+  FileSystem& m_files;
+  const RunDescription& m_description;
+  const Project& m_project;
+  PreparedRun& m_run;
+  CheckpointStore& m_checkpoints;
+  const RunDirectory& m_directory;
+  RunRequests& m_requests;
+  RunReporter& m_reporter;
+  RunGauge& m_gauge;
+  Log& m_log;
+
+  const std::int64_t m_tokensPerStep;
+  DataCursor m_cursor; ///< where the next batch to be trained on begins
+  std::chrono::steady_clock::time_point m_lastSave;
+  std::int64_t m_savedStep = -1;
+  std::int64_t m_evaluatedStep = -1;
+  Path m_lastCheckpoint;
+  bool m_stopEarly = false;
+  StreamUse m_computeBefore, m_inBefore, m_outBefore;
+  double m_optimizerBefore = 0;
+};
+
+} // namespace millrace

@@ -1,0 +1,241 @@
+#include "run/run_preparation.h"
+
+#include "base/atomic_file.h"
+#include "base/hash.h"
+#include "hardware/detect.h"
+#include "model/config_import.h"
+#include "model/initialization.h"
+#include "project/project_file.h"
+#include "project/project_model.h"
+#include "run/run_plan.h"
+#include "run/store_state.h"
+#include "storage/model_reader.h"
+#include "train/load_weights.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <fmt/format.h>
+
+namespace millrace {
+
+namespace {
+
+Path tokenizerCopy(const RunDirectory& directory) {
+  return directory.path() / "tokenizer.json";
+}
+
+/// Token files may be shared by runs; XDG's place for what can be made again.
+Path cacheDirectory(const Project& project) {
+  if (!project.data.cache.empty()) return project.data.cache;
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache) return Path(cache) / "millrace" / "tokens";
+  if (const char* home = std::getenv("HOME"); home && *home) return Path(home) / ".cache" / "millrace" / "tokens";
+  return std::filesystem::temp_directory_path() / "millrace-tokens";
+}
+
+DataSpec dataSpecOf(const Project& project) {
+  DataSpec spec;
+  for (const DataSourceSpec& source : project.data.sources)
+    for (const Path& path : source.paths)
+      spec.sources.push_back({path.string(), source.format, source.textField, source.separator});
+  spec.validationFraction = project.data.validationFraction;
+  spec.cacheDirectory = cacheDirectory(project);
+  spec.badRowLimit = project.data.badRows;
+  return spec;
+}
+
+std::string fingerprintOf(const RunDescription& description) {
+  Hasher128 hasher;
+  hasher.update(configFromModelSpec(description.spec, "float32").dump());
+  hasher.update(toString(description.project.training.precision));
+  return hasher.hex();
+}
+
+class Preparation {
+ public:
+  Preparation(FileSystem& files, const RunDescription& description, const RunDirectory& directory, CheckpointStore& checkpoints,
+              const RunRequests& requests, Log& log, const std::function<void(const std::string&)>& say)
+      : m_files(files), m_description(description), m_project(description.project), m_directory(directory),
+        m_checkpoints(checkpoints), m_requests(requests), m_log(log), m_say(say) {}
+
+  Result<PreparedRun> run(bool resume) {
+    const HardwareProfile profile = detectHardware({m_directory.path()});
+    const std::int64_t threads = m_project.training.threads > 0 ? m_project.training.threads : profile.cpu.usableCores;
+    m_run.pool = std::make_unique<ThreadPool>(static_cast<int>(threads));
+    m_run.configText = configFromModelSpec(m_description.spec, "float32").dump(2) + "\n";
+    // What costs nothing and may refuse comes first.
+    MILLRACE_TRY(m_run.plan, planMemory(m_description.spec, planRequest(m_project, memoryLimits(m_project, profile))));
+    MILLRACE_CHECK(prepareTokenizer());
+    MILLRACE_CHECK(prepareData());
+    MILLRACE_CHECK(prepareTrainer());
+    MILLRACE_CHECK(loadState(resume));
+    return std::move(m_run);
+  }
+
+ private:
+  Status prepareTokenizer() {
+    if (m_description.tokenizer) {
+      m_run.tokenizerText = *m_description.tokenizer;
+    } else {
+      m_say("training the tokenizer");
+      const auto& training = std::get<TokenizerTraining>(m_project.tokenizer);
+      BpeTrainerOptions options;
+      options.vocabularySize = training.vocabulary;
+      options.byteLimit = training.bytes;
+      MILLRACE_TRY(m_run.tokenizerText, trainTokenizer(m_files, *m_run.pool, m_log, dataSpecOf(m_project), options, progress(), {}));
+    }
+    MILLRACE_CHECK(writeTextFile(m_files, tokenizerCopy(m_directory), m_run.tokenizerText));
+    MILLRACE_TRY(Tokenizer tokenizer, Tokenizer::parse(m_run.tokenizerText, tokenizerCopy(m_directory).string()));
+    if (tokenizer.vocabularySize() > m_description.spec.vocabulary)
+      return badInput(fmt::format("the tokenizer has {} tokens, the model's vocab_size is {}: they do not belong together, or the model "
+                                  "needs more rows",
+                                  tokenizer.vocabularySize(), m_description.spec.vocabulary));
+    m_run.tokenizer = std::make_unique<Tokenizer>(std::move(tokenizer));
+    return {};
+  }
+
+  Status prepareData() {
+    m_say("reading the data");
+    MILLRACE_TRY(m_run.dataset, prepareDataset(m_files, *m_run.pool, m_log, dataSpecOf(m_project), *m_run.tokenizer, progress()));
+    const DatasetSummary& summary = m_run.dataset->summary();
+    m_say(fmt::format("{} documents, {} tokens to train on, {} held back for validation", formatCount(summary.documents),
+                      formatCount(summary.trainingTokens), formatCount(summary.validationTokens)));
+    MILLRACE_TRY(m_run.source, m_run.dataset->trainingSource(m_project.training.context, static_cast<std::uint64_t>(m_project.training.seed)));
+    MILLRACE_TRY(m_run.validation, m_run.dataset->validationReader(m_project.training.context));
+    return {};
+  }
+
+  DataProgressCallback progress() {
+    return [this, last = std::chrono::steady_clock::now()](const DataProgress& now) mutable {
+      const auto time = std::chrono::steady_clock::now();
+      if (now.total > 0 && time - last > std::chrono::seconds(2)) {
+        last = time;
+        m_say(fmt::format("{}: {} of {}", now.phase == DataProgress::Phase::Checking ? "checking the data" : "tokenizing",
+                          formatBytes(now.done), formatBytes(now.total)));
+      }
+      return !m_requests.stopping();
+    };
+  }
+
+  Status prepareTrainer() {
+    m_say(fmt::format("allocating {} of device and {} of host memory", formatBytes(m_run.plan.total(MemoryTier::Device)),
+                      formatBytes(m_run.plan.total(MemoryTier::Host))));
+    m_run.device = createCpuDevice(*m_run.pool, m_run.plan.deviceLimit, m_run.plan.hostLimit);
+    TrainerOptions options;
+    const TrainingConfig& training = m_project.training;
+    options.adamW = {training.beta1, training.beta2, training.epsilon, training.weightDecay};
+    options.maxGradNorm = training.maxGradNorm;
+    options.overlap = training.overlap;
+    MILLRACE_TRY(m_run.trainer, Trainer::create(*m_run.device, *m_run.pool, m_description.spec, m_run.plan, options));
+    return {};
+  }
+
+  Status loadState(bool resume) {
+    TrainerState& state = m_run.state;
+    const std::string config = fingerprintOf(m_description);
+    const std::string data = m_run.dataset->summary().fingerprint;
+    MILLRACE_TRY(const std::vector<CheckpointEntry> saved, m_checkpoints.list());
+    if (!resume || saved.empty()) {
+      state.seed = static_cast<std::uint64_t>(m_project.training.seed);
+      state.configFingerprint = config;
+      state.dataFingerprint = data;
+      return firstWeights();
+    }
+    m_say("loading the checkpoint");
+    StoreState parameters(*m_run.trainer);
+    MILLRACE_TRY(state, m_checkpoints.loadLatest(parameters));
+    if (state.configFingerprint != config)
+      return badInput(fmt::format("{}: the model or precision differs from what its checkpoint was trained with; start a new run for other settings",
+                                  m_directory.path().string()));
+    if (state.dataFingerprint != data)
+      return badInput(fmt::format("{}: the data or tokenizer changed since the checkpoint of step {}, so the run cannot go on as if it had never "
+                                  "stopped; bring the files back, or start a new run",
+                                  m_directory.path().string(), state.step));
+    m_run.trainer->setUpdates(state.optimizerSteps);
+    return m_run.source->seek(state.cursor);
+  }
+
+  Status firstWeights() {
+    ForwardRunner& runner = m_run.trainer->runner();
+    Stream& stream = *runner.streams().copyIn;
+    if (const auto* folder = std::get_if<ModelFolder>(&m_project.model)) {
+      m_say("loading the model");
+      MILLRACE_TRY(const ModelReader reader, ModelReader::open(m_files, folder->folder, m_description.spec));
+      return loadWeights(runner.store(), stream, [&](const BlockSpec& block, std::int64_t first, std::span<float> values) {
+        return reader.readBlock(block, first, values);
+      });
+    }
+    const auto seed = static_cast<std::uint64_t>(m_project.training.seed);
+    return loadWeights(runner.store(), stream, [&](const BlockSpec& block, std::int64_t first, std::span<float> values) -> Status {
+      initialBlockValues(m_description.spec, block, seed, first, values);
+      return {};
+    });
+  }
+
+  FileSystem& m_files;
+  const RunDescription& m_description;
+  const Project& m_project;
+  const RunDirectory& m_directory;
+  CheckpointStore& m_checkpoints;
+  const RunRequests& m_requests;
+  Log& m_log;
+  const std::function<void(const std::string&)>& m_say;
+  PreparedRun m_run;
+};
+
+} // namespace
+
+Result<RunDescription> describeRun(FileSystem& files, const Project& project, const std::string& source) {
+  RunDescription description;
+  description.project = project;
+  if (project.training.device.rfind("cuda", 0) == 0)
+    return badInput(fmt::format("training.device is {}, but this program was built without CUDA; use auto or cpu", project.training.device));
+  MILLRACE_TRY(description.spec, readProjectModel(files, project, source));
+  Path tokenizer;
+  if (const auto* file = std::get_if<TokenizerFile>(&project.tokenizer)) tokenizer = file->file;
+  if (std::holds_alternative<TokenizerOfModel>(project.tokenizer)) {
+    const auto* folder = std::get_if<ModelFolder>(&project.model);
+    if (!folder) return badInput(fmt::format("{}: tokenizer is missing: give a file, or train one on the data", source));
+    tokenizer = folder->folder / "tokenizer.json";
+  }
+  if (tokenizer.empty()) return description;
+  MILLRACE_TRY(description.tokenizer, readTextFile(files, tokenizer));
+  MILLRACE_TRY(const Tokenizer checked, Tokenizer::parse(*description.tokenizer, tokenizer.string()));
+  (void)checked;
+  return description;
+}
+
+Json runFileContents(const RunDescription& description) {
+  const HardwareProfile profile = detectHardware();
+  Json contents = Json::object();
+  contents["format"] = 1;
+  contents["program"] = MILLRACE_VERSION;
+  contents["project"] = projectToJson(description.project);
+  contents["hardware"] = {{"host", profile.host}, {"cpu", profile.cpu.name}, {"usable_cores", profile.cpu.usableCores},
+                          {"memory_bytes", profile.memory.total}};
+  return contents;
+}
+
+Result<RunDescription> readRunDescription(FileSystem& files, const RunDirectory& directory) {
+  MILLRACE_TRY(const Json contents, readRunFile(files, directory));
+  if (!contents.is_object() || !contents.contains("project"))
+    return badInput(fmt::format("{}: has no project, expected the run.json of a run", directory.runFile().string()));
+  const std::string source = directory.runFile().string();
+  MILLRACE_TRY(Project project, projectFromJson(contents.at("project"), source, std::filesystem::absolute(directory.path())));
+  // The run keeps the tokenizer that it began with.
+  if (files.exists(tokenizerCopy(directory)) && std::holds_alternative<TokenizerTraining>(project.tokenizer)) {
+    Project described = project;
+    described.tokenizer = TokenizerFile{tokenizerCopy(directory)};
+    MILLRACE_TRY(RunDescription description, describeRun(files, described, source));
+    description.project = std::move(project);
+    return description;
+  }
+  return describeRun(files, project, source);
+}
+
+Result<PreparedRun> prepareRun(FileSystem& files, const RunDescription& description, const RunDirectory& directory,
+                               CheckpointStore& checkpoints, bool resume, const RunRequests& requests, Log& log,
+                               const std::function<void(const std::string&)>& say) {
+  return Preparation(files, description, directory, checkpoints, requests, log, say).run(resume);
+}
+
+} // namespace millrace

@@ -1,0 +1,57 @@
+// Everything between a project and the first step: tokenizer, data, plan, device, weights or checkpoint.
+#pragma once
+
+#include "base/json_reader.h"
+#include "checkpoint/checkpoint_store.h"
+#include "data/dataset.h"
+#include "device/device.h"
+#include "engine/project.h"
+#include "engine/run_event.h"
+#include "model/model_spec.h"
+#include "run/run_directory.h"
+#include "run/run_requests.h"
+#include "train/trainer.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace millrace {
+
+/// What is checked before a run begins, on the caller's thread; cheap.
+struct RunDescription {
+  Project project;
+  ModelSpec spec;
+  std::vector<std::string> warnings;    ///< of the model's config
+  std::optional<std::string> tokenizer; ///< tokenizer.json, unless it is to be trained
+};
+
+Result<RunDescription> describeRun(FileSystem& files, const Project& project, const std::string& source);
+
+/// What run.json holds: the project as resolved, and what carried it out.
+Json runFileContents(const RunDescription& description);
+/// From a run directory's run.json, and its tokenizer.json where one stands there.
+Result<RunDescription> readRunDescription(FileSystem& files, const RunDirectory& directory);
+
+/// A run ready for its next step; owner of all that the run's thread works with.
+struct PreparedRun {
+  std::string tokenizerText;
+  std::string configText; ///< config.json of the model
+  std::unique_ptr<Tokenizer> tokenizer;
+  std::optional<Dataset> dataset;
+  std::unique_ptr<BatchSource> source;
+  std::unique_ptr<ValidationReader> validation;
+  MemoryPlan plan;
+  std::unique_ptr<ThreadPool> pool;
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Trainer> trainer;
+  TrainerState state; ///< of the checkpoint, or of the beginning
+};
+
+/// Takes long: trains the tokenizer, tokenises, allocates, loads. With resume the state is that of the newest good checkpoint, and the beginning's when
+/// there is none yet. say: progress in words. Errors as they come; Interrupted when requests say stop.
+Result<PreparedRun> prepareRun(FileSystem& files, const RunDescription& description, const RunDirectory& directory,
+                               CheckpointStore& checkpoints, bool resume, const RunRequests& requests, Log& log,
+                               const std::function<void(const std::string&)>& say);
+
+} // namespace millrace

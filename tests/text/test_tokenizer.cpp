@@ -1,0 +1,329 @@
+// Tokenizers beyond the golden set: components, hostile files, broken text, long words, threads.
+#include "base/json_reader.h"
+#include "base/random.h"
+#include "base/thread_pool.h"
+#include "text/byte_level.h"
+#include "text/text_stream.h"
+#include "text/tokenizer.h"
+#include "text/utf8.h"
+
+#include <QtTest>
+
+using namespace millrace;
+
+namespace {
+
+std::string goldenText(const std::string& kind) {
+  LocalFileSystem files;
+  return valueOrThrow(readTextFile(files, Path(MILLRACE_TEST_DATA) / "tokenizers" / kind / "tokenizer.json"));
+}
+
+Json golden(const std::string& kind) {
+  return valueOrThrow(parseJson(goldenText(kind), kind));
+}
+
+Result<Tokenizer> load(const Json& file) {
+  return Tokenizer::parse(file.dump(), "tokenizer.json");
+}
+
+/// A model of single characters, <unk>, and what merges are given.
+Json smallFile(const std::string& characters, const std::vector<std::string>& merges) {
+  Json file;
+  file["model"]["type"] = "BPE";
+  Json vocab = Json::object();
+  int id = 0;
+  vocab["<unk>"] = id++;
+  for (const char c : characters) vocab[std::string(1, c)] = id++;
+  Json list = Json::array();
+  for (const std::string& merge : merges) {
+    list.push_back(merge);
+    std::string token = merge;
+    token.erase(token.find(' '), 1);
+    vocab[token] = id++;
+  }
+  file["model"]["vocab"] = vocab;
+  file["model"]["merges"] = list;
+  return file;
+}
+
+std::vector<std::string> tokensOf(const Tokenizer& tokenizer, std::string_view text) {
+  std::vector<std::string> out;
+  for (const std::int32_t id : valueOrThrow(tokenizer.encode(text, false))) out.emplace_back(*tokenizer.token(id));
+  return out;
+}
+
+std::string randomBytes(Random& random, std::size_t most) {
+  std::string bytes;
+  for (std::uint64_t n = random.below(most); n > 0; --n) bytes.push_back(static_cast<char>(random.next()));
+  return bytes;
+}
+
+} // namespace
+
+class TestTokenizer : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void unsupportedIsNamed_data() {
+    QTest::addColumn<QString>("path");
+    QTest::addColumn<QString>("value");
+    QTest::addColumn<QStringList>("words");
+    const auto row = [](const char* name, const char* path, const char* value, QStringList words) {
+      QTest::newRow(name) << QString(path) << QString(value) << words;
+    };
+    row("model", "/model/type", "'Unigram'", {"model", "Unigram", "BPE"});
+    row("dropout", "/model/dropout", "0.1", {"dropout"});
+    row("model key", "/model/novelty", "1", {"novelty"});
+    row("top key", "/novelty", "1", {"novelty"});
+    row("normalizer", "/normalizer", "{'type':'Precompiled'}", {"normalizer", "Precompiled"});
+    row("nested", "/normalizer", "{'type':'Sequence','normalizers':[{'type':'NFC'},{'type':'Nmt'}]}",
+        {"normalizers[1]", "Nmt"});
+    row("pre-tokenizer", "/pre_tokenizer", "{'type':'UnicodeScripts'}", {"pre_tokenizer", "UnicodeScripts"});
+    row("option", "/pre_tokenizer", "{'type':'ByteLevel','novelty':1}", {"pre_tokenizer", "novelty"});
+    row("option type", "/pre_tokenizer", "{'type':'ByteLevel','use_regex':3}", {"use_regex"});
+    row("regex", "/pre_tokenizer", "{'type':'Split','pattern':{'Regex':'(a'},'behavior':'Isolated'}",
+        {"pre_tokenizer.pattern"});
+    row("behavior", "/pre_tokenizer", "{'type':'Split','pattern':{'String':'a'},'behavior':'Sideways'}", {"Sideways"});
+    row("post-processor", "/post_processor", "{'type':'Novel'}", {"post_processor", "Novel"});
+    row("template", "/post_processor",
+        "{'type':'TemplateProcessing','single':[{'SpecialToken':{'id':'[X]'}}],'special_tokens':{}}",
+        {"single[0]", "[X]"});
+    row("decoder", "/decoder", "{'type':'WordPiece'}", {"decoder", "WordPiece"});
+    row("no type", "/decoder", "{}", {"decoder.type"});
+    row("unk", "/model/unk_token", "'<none>'", {"unk_token", "<none>"});
+    row("merge", "/model/merges/0", "['q','zzzz']", {"merges[0]", "zzzz"});
+    row("merge shape", "/model/merges/0", "'a b c'", {"merges[0]"});
+    row("id", "/model/vocab/!", "-4", {"'!'", "-4"});
+    row("id twice", "/model/vocab/!", "5", {"same id 5"});
+    row("id far away", "/model/vocab/!", "2000000000", {"2000000000"});
+    row("added", "/added_tokens/0", "{'id':'x','content':'y'}", {"added_tokens[0].id"});
+  }
+  void unsupportedIsNamed() {
+    QFETCH(QString, path);
+    QFETCH(QString, value);
+    QFETCH(QStringList, words);
+    Json file = golden("gpt2");
+    file[Json::json_pointer(path.toStdString())] = Json::parse(value.replace('\'', '"').toStdString());
+    const auto tokenizer = load(file);
+    QVERIFY(!tokenizer);
+    QCOMPARE(int(tokenizer.error().kind), int(ErrorKind::BadInput));
+    const QString message = QString::fromStdString(tokenizer.error().message);
+    QVERIFY2(message.startsWith("tokenizer.json"), qPrintable(message));
+    for (const QString& word : words) QVERIFY2(message.contains(word), qPrintable(message));
+  }
+
+  /// Damaged files give errors or, where the damage does no harm, a tokenizer; they never do worse.
+  void damagedFiles() {
+    const std::string whole = goldenText("llama3");
+    Random random(5);
+    int refused = 0;
+    for (int round = 0; round < 60; ++round) {
+      const std::string cut = whole.substr(0, random.below(whole.size() - 4));
+      const auto tokenizer = Tokenizer::parse(cut, "cut.json");
+      QVERIFY(!tokenizer);
+      QVERIFY(QString::fromStdString(tokenizer.error().message).startsWith("cut.json"));
+    }
+    for (int round = 0; round < 60; ++round) {
+      std::string changed = whole;
+      for (int i = 0; i < 3; ++i) changed[random.below(changed.size())] = static_cast<char>(random.next());
+      const auto tokenizer = Tokenizer::parse(changed, "changed.json");
+      if (!tokenizer)
+        ++refused;
+      else
+        (void)tokenizer->encode("Some text, 123!\n", true);
+    }
+    QVERIFY(refused > 0);
+    QVERIFY(!Tokenizer::parse(std::string(100000, '['), "deep.json"));
+    QVERIFY(!Tokenizer::parse("", "empty.json"));
+    QVERIFY(!Tokenizer::parse("[]", "list.json"));
+    QVERIFY(!Tokenizer::parse("{}", "none.json"));
+    LocalFileSystem files;
+    QVERIFY(!Tokenizer::load(files, "/no/such/tokenizer.json"));
+  }
+
+  void brokenTextIsRepaired() {
+    const Tokenizer tokenizer = valueOrThrow(load(golden("gpt2")));
+    Random random(9);
+    for (int round = 0; round < 500; ++round) {
+      const std::string bytes = randomBytes(random, 60);
+      std::string repaired;
+      appendRepairedUtf8(bytes, repaired);
+      const auto ids = valueOrThrow(tokenizer.encode(bytes, false));
+      QCOMPARE(QByteArray::fromStdString(tokenizer.decode(ids, false)), QByteArray::fromStdString(repaired));
+    }
+  }
+
+  /// Any ids give valid UTF-8, and a stream gives the same text.
+  void anyIdsDecode_data() {
+    QTest::addColumn<QString>("kind");
+    for (const char* kind : {"gpt2", "qwen2"}) QTest::newRow(kind) << QString(kind);
+  }
+  void anyIdsDecode() {
+    QFETCH(QString, kind);
+    const Tokenizer tokenizer = valueOrThrow(load(golden(kind.toStdString())));
+    Random random(3);
+    for (int round = 0; round < 500; ++round) {
+      std::vector<std::int32_t> ids;
+      for (int i = 0; i < 20; ++i)
+        ids.push_back(
+            static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(tokenizer.vocabularySize()) + 10)) - 5);
+      const std::string text = tokenizer.decode(ids, false);
+      QVERIFY(isValidUtf8(text));
+      TextStream stream(tokenizer, false);
+      std::string streamed;
+      for (const std::int32_t id : ids) {
+        const std::string piece = stream.push(id);
+        QVERIFY(isValidUtf8(piece));
+        streamed += piece;
+      }
+      QCOMPARE(streamed + stream.finish(), text);
+    }
+  }
+
+  void streamHoldsBackIncompleteCharacters_data() {
+    QTest::addColumn<QString>("kind");
+    QTest::newRow("byte-level") << "digits";
+    QTest::newRow("byte fallback") << "llama2";
+  }
+  void streamHoldsBackIncompleteCharacters() {
+    QFETCH(QString, kind);
+    const Tokenizer tokenizer = valueOrThrow(load(golden(kind.toStdString())));
+    // An ancient letter of four bytes, which no merge knows.
+    const auto ids = valueOrThrow(tokenizer.encode("x\U00010348", false));
+    TextStream stream(tokenizer, true);
+    std::vector<std::string> pieces;
+    for (const std::int32_t id : ids) pieces.push_back(stream.push(id));
+    QVERIFY(pieces.size() >= 5);
+    for (std::size_t i = pieces.size() - 4; i + 1 < pieces.size(); ++i) QVERIFY(pieces[i].empty());
+    QCOMPARE(pieces.back(), std::string("\U00010348"));
+    stream.push(ids[ids.size() - 4]);
+    QCOMPARE(stream.finish(), std::string("\xEF\xBF\xBD"));
+    QCOMPARE(stream.finish(), std::string());
+  }
+
+  /// Merges of long pieces must not take quadratic time, and must equal those of short ones.
+  void longWords() {
+    const Tokenizer tokenizer = valueOrThrow(load(golden("llama2")));
+    std::string text;
+    Random random(1);
+    while (text.size() < 1'000'000) text.push_back("abcdefghij aeiou"[random.below(16)]);
+    QElapsedTimer timer;
+    timer.start();
+    const auto ids = valueOrThrow(tokenizer.encode(text, false));
+    QVERIFY2(timer.elapsed() < 60000, "a word of 1 MB took more than a minute");
+    QCOMPARE(tokenizer.decode(ids, true), text);
+    const auto same = valueOrThrow(tokenizer.encode(std::string(1'000'000, 'a'), false));
+    QCOMPARE(tokenizer.decode(same, true), std::string(1'000'000, 'a'));
+  }
+
+  /// Pieces around the length where the method of merging changes, against merging by the definition.
+  void mergesEqualTheDefinition() {
+    const std::vector<std::string> merges = {"a b", "b c",  "ab c", "a a",     "aa aa",
+                                             "c a", "bc a", "ca b", "abc abc", "b b"};
+    const Tokenizer tokenizer = valueOrThrow(load(smallFile("abc", merges)));
+    Random random(2);
+    for (int round = 0; round < 2000; ++round) {
+      std::string text;
+      for (std::uint64_t n = 1 + random.below(60); n > 0; --n) text.push_back("abc"[random.below(3)]);
+      std::vector<std::string> expected;
+      for (const char c : text) expected.emplace_back(1, c);
+      for (;;) {
+        std::size_t bestRank = merges.size();
+        std::size_t bestAt = 0;
+        for (std::size_t i = 0; i + 1 < expected.size(); ++i)
+          for (std::size_t rank = 0; rank < bestRank; ++rank)
+            if (expected[i] + " " + expected[i + 1] == merges[rank]) {
+              bestRank = rank;
+              bestAt = i;
+            }
+        if (bestRank == merges.size()) break;
+        expected[bestAt] += expected[bestAt + 1];
+        expected.erase(expected.begin() + static_cast<std::ptrdiff_t>(bestAt) + 1);
+      }
+      QVERIFY(tokensOf(tokenizer, text) == expected);
+    }
+  }
+
+  void unknownCharacters() {
+    Json file = smallFile("ab", {"a b"});
+    QVERIFY(tokensOf(valueOrThrow(load(file)), "aXYb") == (std::vector<std::string>{"ab"})); // dropped
+    file["model"]["unk_token"] = "<unk>";
+    QVERIFY(tokensOf(valueOrThrow(load(file)), "aXYb") == (std::vector<std::string>{"a", "<unk>", "<unk>", "b"}));
+    file["model"]["fuse_unk"] = true;
+    QVERIFY(tokensOf(valueOrThrow(load(file)), "aXYb") == (std::vector<std::string>{"a", "<unk>", "b"}));
+  }
+
+  void lookups() {
+    const Tokenizer tokenizer = valueOrThrow(load(golden("llama3")));
+    QCOMPARE(tokenizer.idOf("<|begin_of_text|>"), std::optional<std::int32_t>(0));
+    QCOMPARE(tokenizer.beginOfText(), std::optional<std::int32_t>(0));
+    QCOMPARE(tokenizer.endOfText(), std::optional<std::int32_t>(1));
+    QVERIFY(tokenizer.isSpecial(1) && !tokenizer.isSpecial(100) && !tokenizer.isSpecial(-1) &&
+            !tokenizer.isSpecial(1 << 30));
+    QVERIFY(!tokenizer.token(-1) && !tokenizer.token(static_cast<std::int32_t>(tokenizer.vocabularySize())));
+    QVERIFY(!tokenizer.idOf("no such token at all"));
+    QCOMPARE(tokenizer.tokenBytes(1), 0);
+    QVERIFY(tokenizer.worksByLine());
+    QVERIFY(!valueOrThrow(load(golden("llama2"))).worksByLine());
+    QCOMPARE(valueOrThrow(load(golden("gpt2"))).vocabularySize(), std::int64_t{1202});
+    QVERIFY(valueOrThrow(load(golden("gpt2"))).fingerprint() != tokenizer.fingerprint());
+  }
+
+  void byteFallbackTokenBytes() {
+    const Tokenizer tokenizer = valueOrThrow(load(golden("llama2")));
+    QCOMPARE(tokenizer.tokenBytes(*tokenizer.idOf("<0xE2>")), 1);
+    QCOMPARE(tokenizer.tokenBytes(*tokenizer.idOf("\u2581")), 1);
+    QCOMPARE(tokenizer.tokenBytes(*tokenizer.idOf("in")), 2);
+  }
+
+  /// Where worksByLine() holds, parts cut behind single line feeds give the ids of the whole.
+  void lineCutsChangeNothing_data() {
+    QTest::addColumn<QString>("kind");
+    for (const char* kind : {"llama3", "qwen2", "digits"}) QTest::newRow(kind) << QString(kind);
+  }
+  void lineCutsChangeNothing() {
+    QFETCH(QString, kind);
+    const Tokenizer tokenizer = valueOrThrow(load(golden(kind.toStdString())));
+    QVERIFY(tokenizer.worksByLine());
+    for (const Json& testCase : valueOrThrow(parseJson(
+             [&] {
+               LocalFileSystem files;
+               return valueOrThrow(
+                   readTextFile(files, Path(MILLRACE_TEST_DATA) / "tokenizers" / kind.toStdString() / "cases.json"));
+             }(),
+             "cases"))) {
+      const std::string text = testCase["text"].get<std::string>();
+      if (text.empty() || text.size() > 2000) continue;
+      const auto plain = [](unsigned char c) { return c > 0x20 && c < 0x7F; };
+      for (std::size_t i = 1; i + 1 < text.size(); ++i) {
+        if (text[i] != '\n' || !plain(static_cast<unsigned char>(text[i - 1])) ||
+            !plain(static_cast<unsigned char>(text[i + 1])))
+          continue;
+        std::vector<std::int32_t> ids;
+        QVERIFY(tokenizer.encode(text.substr(0, i + 1), false, ids));
+        QVERIFY(tokenizer.encode(text.substr(i + 1), false, ids));
+        QVERIFY(ids == valueOrThrow(tokenizer.encode(text, false)));
+      }
+    }
+  }
+
+  void threadsAgree() {
+    const Tokenizer tokenizer = valueOrThrow(load(golden("qwen2")));
+    const Json cases = valueOrThrow(parseJson(
+        [] {
+          LocalFileSystem files;
+          return valueOrThrow(readTextFile(files, Path(MILLRACE_TEST_DATA) / "tokenizers/qwen2/cases.json"));
+        }(),
+        "cases"));
+    ThreadPool pool(4);
+    std::atomic<int> wrong = 0;
+    pool.parallelFor(static_cast<std::int64_t>(cases.size()) * 4, [&](std::int64_t i) {
+      const Json& testCase = cases[static_cast<std::size_t>(i) % cases.size()];
+      const auto ids = tokenizer.encode(testCase["text"].get_ref<const std::string&>(), true);
+      if (!ids || *ids != testCase["ids"].get<std::vector<std::int32_t>>()) ++wrong;
+    });
+    QCOMPARE(wrong.load(), 0);
+  }
+};
+
+QTEST_GUILESS_MAIN(TestTokenizer)
+#include "test_tokenizer.moc"
