@@ -22,13 +22,14 @@ struct Program {
 /// A command with options of the type Options, run by `run(program, options)`. The example stands at the end of its
 /// help. Returns the command and the options to fill.
 template <class Options>
-std::pair<CLI::App*, std::shared_ptr<Options>>
-addCommand(CLI::App& parent, Program& program, const std::string& name, const std::string& description,
-           const std::string& example, Result<int> (*run)(Program&, const Options&)) {
+std::pair<CLI::App*, std::shared_ptr<Options>> addCommand(CLI::App& parent, Program& program, const std::string& name,
+                                                          const std::string& description, const std::string& example,
+                                                          Result<int> (*run)(Program&, const Options&)) {
   CLI::App* const command = parent.add_subcommand(name, description);
   command->footer("Example:\n  " + example);
   auto options = std::make_shared<Options>();
-  command->callback([&program, options, run] { program.action = [&program, options, run] { return run(program, *options); }; });
+  command->callback(
+      [&program, options, run] { program.action = [&program, options, run] { return run(program, *options); }; });
   return {command, options};
 }
 

@@ -63,6 +63,13 @@ void Console::endProgress(bool keep) {
   people().write(keep ? "\n" : "\r\x1b[K");
 }
 
+void Console::warning(std::string_view message) {
+  endProgress();
+  m_out.flush();
+  m_error.write(fmt::format("warning: {}\n", message));
+  m_error.flush();
+}
+
 void Console::error(std::string_view message) {
   endProgress();
   m_out.flush();

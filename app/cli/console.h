@@ -33,6 +33,8 @@ class Console {
   /// Whether progress() would show anything now: texts need not be made for nothing.
   bool progressDue() const;
 
+  /// "warning: <message>" on standard error: for commands whose output is a text of its own.
+  void warning(std::string_view message);
   /// "millrace: <message>" on standard error.
   void error(std::string_view message);
   void flush();

@@ -16,8 +16,8 @@ class Input {
   /// the answers to what it has sent.
   Input(int descriptor, std::function<void()> beforeWaiting);
 
-  /// The next line without its end (LF or CR LF), the last one with or without; nothing at the end of input. Valid until
-  /// the next call. BadInput for lines above the limit.
+  /// The next line without its end (LF or CR LF), the last one with or without; nothing at the end of input. Valid
+  /// until the next call. BadInput for lines above the limit.
   Result<std::optional<std::string_view>> nextLine(Bytes limit);
   std::int64_t lineNumber() const { return m_line; }
 

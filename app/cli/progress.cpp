@@ -19,7 +19,8 @@ void Progress::update(const std::string& what, Unit unit, std::int64_t done, std
   };
   std::string text = fmt::format("{} {}", what, written(done));
   if (total > 0)
-    text += fmt::format(" of {} ({:.0f}%)", written(total), 100.0 * static_cast<double>(done) / static_cast<double>(total));
+    text +=
+        fmt::format(" of {} ({:.0f}%)", written(total), 100.0 * static_cast<double>(done) / static_cast<double>(total));
   const double seconds = std::chrono::duration<double>(Clock::now() - m_began).count();
   if (seconds > 0.5 && done > m_doneAtStart) {
     const double rate = static_cast<double>(done - m_doneAtStart) / seconds;

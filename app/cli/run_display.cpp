@@ -50,7 +50,8 @@ void RunDisplay::showText(const RunEvent& event) {
                                      formatCount(event.step), body.loss, body.perplexity, body.bitsPerByte,
                                      body.best ? ", the best so far" : ""));
         } else if constexpr (std::is_same_v<Body, Sample>) {
-          m_console.line(fmt::format("step {}: sample\n{}", formatCount(event.step), indented(body.prompt + body.text)));
+          m_console.line(
+              fmt::format("step {}: sample\n{}", formatCount(event.step), indented(body.prompt + body.text)));
         } else if constexpr (std::is_same_v<Body, CheckpointSaved>) {
           m_console.line(fmt::format("step {}: checkpoint of {} saved in {:.1f} s: {}", formatCount(event.step),
                                      formatBytes(body.bytes), body.seconds, body.path));
@@ -92,15 +93,13 @@ void RunDisplay::showStep(const StepMetrics& metrics) {
 }
 
 std::optional<double> RunDisplay::secondsLeft(const StepMetrics& metrics) const {
-  const std::int64_t total = metrics.totalSteps > 0 ? metrics.totalSteps : m_totalSteps;
-  if (total <= 0 || m_secondsPerStep <= 0) return std::nullopt;
-  return static_cast<double>(std::max<std::int64_t>(0, total - metrics.step)) * m_secondsPerStep;
+  if (metrics.totalSteps <= 0 || m_secondsPerStep <= 0) return std::nullopt;
+  return static_cast<double>(std::max<std::int64_t>(0, metrics.totalSteps - metrics.step)) * m_secondsPerStep;
 }
 
 std::string RunDisplay::progressText(const StepMetrics& metrics) const {
-  const std::int64_t total = metrics.totalSteps > 0 ? metrics.totalSteps : m_totalSteps;
   std::string text = "step " + formatCount(metrics.step);
-  if (total > 0) text += "/" + formatCount(total);
+  if (metrics.totalSteps > 0) text += "/" + formatCount(metrics.totalSteps);
   text += fmt::format("  loss {:.4f}  {} tokens/s", metrics.loss, rate(metrics.tokensPerSecond));
   if (const auto left = secondsLeft(metrics)) text += "  ETA " + formatDuration(*left);
   if (metrics.discarded) text += "  discarded";

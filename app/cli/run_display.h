@@ -12,8 +12,7 @@ namespace millrace::cli {
 
 class RunDisplay {
  public:
-  /// totalSteps: where the steps themselves do not tell how many there will be; 0: not known.
-  explicit RunDisplay(Console& console, std::int64_t totalSteps = 0) : m_console(console), m_totalSteps(totalSteps) {}
+  explicit RunDisplay(Console& console) : m_console(console) {}
 
   /// As a JSON line when the console's output is reserved for such, else as text.
   void show(const RunEvent& event);
@@ -31,7 +30,6 @@ class RunDisplay {
   std::optional<double> secondsLeft(const StepMetrics& metrics) const;
 
   Console& m_console;
-  std::int64_t m_totalSteps;
   std::optional<StepMetrics> m_last;
   bool m_lastShown = true;
   RunState m_state = RunState::Preparing;

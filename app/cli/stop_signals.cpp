@@ -21,8 +21,7 @@ StopSignals::StopSignals() {
   pthread_sigmask(SIG_BLOCK, &stopping, nullptr);
   m_signals = ::signalfd(-1, &stopping, SFD_CLOEXEC);
   m_end = ::eventfd(0, EFD_CLOEXEC);
-  if (m_signals < 0 || m_end < 0)
-    throw std::system_error(errno, std::generic_category(), "cannot listen for signals");
+  if (m_signals < 0 || m_end < 0) throw std::system_error(errno, std::generic_category(), "cannot listen for signals");
 }
 
 StopSignals::~StopSignals() {

@@ -1,5 +1,5 @@
-// SIGINT and SIGTERM as calls on a thread of their own, while this object lives (afterwards they stay blocked, so that a
-// late one does not keep the program from saying how it ended). SIGHUP is ignored from then on: a run outlives its
+// SIGINT and SIGTERM as calls on a thread of their own, while this object lives (afterwards they stay blocked, so that
+// a late one does not keep the program from saying how it ended). SIGHUP is ignored from then on: a run outlives its
 // terminal. Make it before any other thread is started: threads inherit what is blocked.
 #pragma once
 

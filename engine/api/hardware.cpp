@@ -4,6 +4,8 @@
 #include "hardware/nvidia.h"
 #include "hardware/profile_text.h"
 
+#include <fmt/format.h>
+
 namespace millrace {
 
 namespace {
@@ -20,6 +22,15 @@ HardwareProfile inspectMachine(const std::vector<std::filesystem::path>& folders
 
 std::vector<std::string> gpuNotices(const HardwareProfile& profile) {
   return gpuNotices(profile, builtWithCuda);
+}
+
+Status checkDevice(const std::string& device, const std::string& what) {
+  if (device == "auto" || device == "cpu") return {};
+  const bool number = device.starts_with("cuda:") && device.size() > 5 && device.size() < 10 &&
+                      device.find_first_not_of("0123456789", 5) == std::string::npos;
+  if (!number) return badInput(fmt::format("{} is '{}', expected auto, cpu or cuda:N", what, device));
+  if (builtWithCuda) return {};
+  return badInput(fmt::format("{} is {}, but this program was built without CUDA: use auto or cpu", what, device));
 }
 
 std::string hardwareReport(const HardwareProfile& profile) {

@@ -39,9 +39,7 @@ std::string originOf(Bytes asked, const char* key, const HardwareProfile& profil
 Result<PlanReport> planProject(FileSystem& files, const Project& project, const std::string& source,
                                const HardwareProfile& profile) {
   MILLRACE_TRY(const ModelSpec spec, readProjectModel(files, project, source));
-  if (project.training.device.starts_with("cuda"))
-    return badInput(fmt::format("{}: training.device is {}, but this program was built without CUDA; use auto or cpu",
-                                source, project.training.device));
+  MILLRACE_CHECK(checkDevice(project.training.device, source + ": training.device"));
   const MemoryLimits limits = memoryLimits(project, profile);
   const PlanRequest request = planRequest(project, limits);
   PlanReport report;
@@ -71,8 +69,9 @@ Result<PlanReport> planProject(FileSystem& files, const Project& project, const 
     ++(home == UnitHome::Host              ? report.streamedUnits
        : home == UnitHome::WeightsOnDevice ? report.weightsOnDeviceUnits
                                            : report.onDeviceUnits);
-  report.tiers = {describeTier(plan, MemoryTier::Device, originOf(project.memory.vramLimit, "memory.vram_limit", profile)),
-                  describeTier(plan, MemoryTier::Host, originOf(project.memory.ramLimit, "memory.ram_limit", profile))};
+  report.tiers = {
+      describeTier(plan, MemoryTier::Device, originOf(project.memory.vramLimit, "memory.vram_limit", profile)),
+      describeTier(plan, MemoryTier::Host, originOf(project.memory.ramLimit, "memory.ram_limit", profile))};
   return report;
 }
 

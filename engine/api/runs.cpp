@@ -48,7 +48,7 @@ std::optional<Sample> lastSampleOf(FileSystem& files, const RunDirectory& run) {
   if (!files.exists(run.samples())) return sample;
   const auto file = files.open(run.samples(), OpenMode::Read);
   if (!file) return sample;
-  (void)visitLinesBackward(**file, run.samples(), [&](const JsonLine& line) { // an unreadable file tells nothing
+  (void)visitLinesBackward(**file, [&](const JsonLine& line) { // an unreadable file tells nothing
     const auto event = runEventFromJson(line.text, run.samples().string());
     if (const auto* found = event ? std::get_if<Sample>(&event->body) : nullptr) sample = *found;
     return !sample;

@@ -1,5 +1,6 @@
 #include "run/run_loop.h"
 
+#include "base/hash.h"
 #include "run/store_state.h"
 #include "train/evaluator.h"
 #include "train/sampler.h"
@@ -272,11 +273,13 @@ Status RunLoop::sampleNow() {
     if (tokens.empty()) tokens.push_back(end.value_or(0));
     const std::size_t given = tokens.size();
     const auto limit = static_cast<std::size_t>(std::min(m_project.training.context, static_cast<std::int64_t>(given) + samples.tokens));
-    Random random(static_cast<std::uint64_t>(samples.seed), fmt::format("{}: {}", m_run.state.step, prompt));
+    // A seed for each step and prompt, so that a resumed run draws the same samples.
+    Sampler sampler({samples.temperature, samples.topK, samples.topP},
+                    hash64(fmt::format("{}: {}", m_run.state.step, prompt), static_cast<std::uint64_t>(samples.seed)));
     while (tokens.size() < limit) {
       if (m_requests.stopping()) return failure(ErrorKind::Interrupted, "stopped while sampling");
       const std::vector<float> logits = runner.nextLogits(tokens);
-      MILLRACE_TRY(const std::int32_t token, sampleToken(logits, {samples.temperature, samples.topK, samples.topP}, random));
+      MILLRACE_TRY(const std::int32_t token, sampler.sample(logits));
       if (token == end || token >= m_run.tokenizer->vocabularySize()) break;
       tokens.push_back(token);
     }

@@ -40,8 +40,7 @@ class Child {
  public:
   explicit Child(const QStringList& arguments, const QStringList& environment = {}) {
     QProcessEnvironment variables = QProcessEnvironment::systemEnvironment();
-    for (const QString& entry : environment)
-      variables.insert(entry.section('=', 0, 0), entry.section('=', 1));
+    for (const QString& entry : environment) variables.insert(entry.section('=', 0, 0), entry.section('=', 1));
     m_process.setProcessEnvironment(variables);
     m_process.setProgram(MILLRACE_PROGRAM);
     m_process.setArguments(arguments);
@@ -124,19 +123,24 @@ inline QString writeTinyProject(const QString& folder, const QString& name, int 
     text += "The " + QByteArray::number(i) + "th goose walked to the river and the river said " +
             QByteArray::number(i * 7 % 31) + ".\n%\n";
   writeFile(folder + "/geese.txt", text);
-  const QJsonObject config{{"model_type", "llama"},         {"vocab_size", 300},
-                           {"hidden_size", 32},             {"intermediate_size", 64},
-                           {"num_hidden_layers", 3},        {"num_attention_heads", 4},
-                           {"num_key_value_heads", 2},      {"max_position_embeddings", 64},
-                           {"rms_norm_eps", 1e-5},          {"tie_word_embeddings", true}};
+  const QJsonObject config{{"model_type", "llama"},    {"vocab_size", 300},
+                           {"hidden_size", 32},        {"intermediate_size", 64},
+                           {"num_hidden_layers", 3},   {"num_attention_heads", 4},
+                           {"num_key_value_heads", 2}, {"max_position_embeddings", 64},
+                           {"rms_norm_eps", 1e-5},     {"tie_word_embeddings", true}};
   const QJsonObject project{
       {"format", 1},
       {"name", name},
       {"model", QJsonObject{{"config", config}}},
       {"tokenizer", QJsonObject{{"train", QJsonObject{{"vocabulary", 300}}}}},
       {"data", QJsonObject{{"sources", QJsonObject{{"path", "geese.txt"}, {"separator", "%"}}}, {"cache", "cache"}}},
-      {"training", QJsonObject{{"steps", steps}, {"context", 32}, {"micro_batch", 2}, {"micro_batches", 2},
-                               {"learning_rate", 1e-3}, {"warmup_steps", 2}, {"threads", 2}}},
+      {"training", QJsonObject{{"steps", steps},
+                               {"context", 32},
+                               {"micro_batch", 2},
+                               {"micro_batches", 2},
+                               {"learning_rate", 1e-3},
+                               {"warmup_steps", 2},
+                               {"threads", 2}}},
       {"memory", QJsonObject{{"vram_limit", "4MiB"}, {"ram_limit", "64MiB"}}},
       {"samples", QJsonObject{{"prompts", QJsonArray{"The"}}, {"tokens", 8}}},
   };

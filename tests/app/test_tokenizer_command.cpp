@@ -115,10 +115,20 @@ class TestTokenizerCommand : public QObject {
     writeFile(folder.filePath("plain"), text);
     writeFile(folder.filePath("rows.jsonl"), lines);
     const QString out = folder.filePath("tokenizer.json");
-    const QStringList arguments{"tokenizer",    "train", "--data",       folder.filePath("plain"),
-                                folder.filePath("rows.jsonl"), "--vocabulary", "280",
-                                "--out",        out,     "--separator",  "%",
-                                "--text-field", "body",  "--json"};
+    const QStringList arguments{"tokenizer",
+                                "train",
+                                "--data",
+                                folder.filePath("plain"),
+                                folder.filePath("rows.jsonl"),
+                                "--vocabulary",
+                                "280",
+                                "--out",
+                                out,
+                                "--separator",
+                                "%",
+                                "--text-field",
+                                "body",
+                                "--json"};
     const Outcome outcome = runProgram(arguments);
     QVERIFY2(outcome.code == 0, outcome.error.constData());
     QCOMPARE(outcome.object()["vocabulary"].toInt(), 280);
@@ -137,8 +147,10 @@ class TestTokenizerCommand : public QObject {
     QTest::addColumn<QString>("field");
     QTest::addColumn<QString>("vocabulary");
     QTest::addColumn<QByteArray>("word");
-    QTest::newRow("unknown field") << "text" << "280" << QByteArray("text");
-    QTest::newRow("vocabulary without room") << "body" << "100" << QByteArray("256");
+    QTest::newRow("unknown field") << "text"
+                                   << "280" << QByteArray("text");
+    QTest::newRow("vocabulary without room") << "body"
+                                             << "100" << QByteArray("256");
   }
   void badTrainingLeavesNoFile() {
     QFETCH(QString, field);

@@ -29,15 +29,14 @@ std::string describe(const Comparison& comparison) {
 }
 
 void print(Console& console, const GoldenResult& result, bool verbose) {
-  const auto worst =
-      std::max_element(result.comparisons.begin(), result.comparisons.end(),
-                       [](const Comparison& a, const Comparison& b) { return share(a) < share(b); });
-  console.line(fmt::format(
-      "{}, {}, under {}: {}, {} comparisons{}", result.caseName, result.setting.name(), formatBytes(result.deviceLimit),
-      result.passed() ? "passed" : "FAILED", result.comparisons.size(),
-      worst == result.comparisons.end()
-          ? ""
-          : fmt::format(", at most {:.3g} of the bound ({})", share(*worst), describe(*worst))));
+  const auto worst = std::max_element(result.comparisons.begin(), result.comparisons.end(),
+                                      [](const Comparison& a, const Comparison& b) { return share(a) < share(b); });
+  console.line(fmt::format("{}, {}, under {}: {}, {} comparisons{}", result.caseName, result.setting.name(),
+                           formatBytes(result.deviceLimit), result.passed() ? "passed" : "FAILED",
+                           result.comparisons.size(),
+                           worst == result.comparisons.end()
+                               ? ""
+                               : fmt::format(", at most {:.3g} of the bound ({})", share(*worst), describe(*worst))));
   for (const Comparison& comparison : result.comparisons)
     if (verbose || !comparison.passed())
       console.line(fmt::format("  {} {}", comparison.passed() ? "passed" : "FAILED", describe(comparison)));
@@ -133,7 +132,8 @@ void addCheck(CLI::App& app, Program& program) {
                  "Compute reference cases in every setting and compare: losses, norms, gradients, parameters after six "
                  "steps, decoding. Exit status 1: a comparison fails",
                  "millrace check golden tests/golden --verbose", &golden);
-  reference->add_option("DIR", goldenOptions->folder, "A case (config.json, weights, expected.json), or a folder of cases")
+  reference
+      ->add_option("DIR", goldenOptions->folder, "A case (config.json, weights, expected.json), or a folder of cases")
       ->required();
   reference->add_flag("--verbose", goldenOptions->verbose, "Print every comparison, not only those that fail");
   reference->add_flag("--json", goldenOptions->json, "Print every comparison as JSON");

@@ -47,10 +47,10 @@ Result<int> status(Program& program, const CtlOptions& options) {
   }
   for (const auto& [key, value] : json.items())
     if (!value.is_null())
-      program.console.line(fmt::format("{:<20}{}", key,
-                                       printable(value.is_string()
-                                                     ? value.get<std::string>()
-                                                     : value.dump(-1, ' ', false, Json::error_handler_t::replace))));
+      program.console.line(
+          fmt::format("{:<20}{}", key,
+                      printable(value.is_string() ? value.get<std::string>()
+                                                  : value.dump(-1, ' ', false, Json::error_handler_t::replace))));
   return done;
 }
 

@@ -26,8 +26,8 @@ Result<int> hw(Program& program, const HwOptions& options) {
 } // namespace
 
 void addHw(CLI::App& app, Program& program) {
-  const auto [command, options] =
-      addCommand(app, program, "hw", "Show what this machine has, and why a GPU is not used", "millrace hw --json", &hw);
+  const auto [command, options] = addCommand(
+      app, program, "hw", "Show what this machine has, and why a GPU is not used", "millrace hw --json", &hw);
   command->add_option("FOLDER", options->folders, "Folders whose disks to show; default: where runs go");
   command->add_flag("--json", options->json, "Print JSON, sizes in bytes");
 }

@@ -56,7 +56,8 @@ void print(Console& console, const PlanReport& report) {
                            formatCount(report.parameters), report.layers, toString(report.precision),
                            toString(report.clip), formatCount(report.tokensPerStep), report.microBatches));
   console.line(fmt::format("  groups of {}, recompute {}, {} slots, activations {}", report.group, report.recompute,
-                           report.slots, report.offloadActivations ? "offloaded to host memory" : "kept on the device"));
+                           report.slots,
+                           report.offloadActivations ? "offloaded to host memory" : "kept on the device"));
   console.line(fmt::format("  layers and head: {} streamed, {} with weights on the device, {} wholly on the device",
                            report.streamedUnits, report.weightsOnDeviceUnits, report.onDeviceUnits));
   for (const PlannedTier& tier : report.tiers) {
@@ -69,8 +70,7 @@ void print(Console& console, const PlanReport& report) {
 
 Result<int> plan(Program& program, const PlanOptions& options) {
   MILLRACE_TRY(const Project project, readProject(program, options.project));
-  MILLRACE_TRY(const PlanReport report,
-               planProject(program.files, project, options.project.project, inspectMachine()));
+  MILLRACE_TRY(const PlanReport report, planProject(program.files, project, options.project.project, inspectMachine()));
   if (options.json)
     program.console.result(toJson(report).dump(2, ' ', false, OrderedJson::error_handler_t::replace));
   else

@@ -22,9 +22,8 @@ Result<int> resume(Program& program, const ResumeOptions& options) {
 } // namespace
 
 void addResume(CLI::App& app, Program& program) {
-  const auto [command, options] =
-      addCommand(app, program, "resume", "Go on with a run from its newest good checkpoint",
-                 "millrace resume ~/.local/share/millrace/runs/quickstart", &resume);
+  const auto [command, options] = addCommand(app, program, "resume", "Go on with a run from its newest good checkpoint",
+                                             "millrace resume ~/.local/share/millrace/runs/quickstart", &resume);
   command->add_option("RUN_DIR", options->directory, "Directory of the run")->required();
   command->add_flag("--json", options->json, "Print events as JSON lines");
 }

@@ -1,8 +1,8 @@
 #include "tokenizer.h"
 
+#include "engine/tokenizer.h"
 #include "input.h"
 #include "progress.h"
-#include "engine/tokenizer.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -39,13 +39,14 @@ Result<int> trainOn(Program& program, const TrainOptions& options) {
     return true;
   };
   MILLRACE_TRY(const TrainedTokenizer trained,
-               trainTokenizerFile(program.files, training, options.out, show,
-                                  [&](std::string_view warning) { console.line(fmt::format("warning: {}", warning)); }));
+               trainTokenizerFile(program.files, training, options.out, show, [&](std::string_view warning) {
+                 console.line(fmt::format("warning: {}", warning));
+               }));
   if (options.json)
-    console.result(nlohmann::ordered_json({{"file", options.out},
-                                           {"vocabulary", trained.vocabulary},
-                                           {"fingerprint", trained.fingerprint}})
-                       .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    console.result(
+        nlohmann::ordered_json(
+            {{"file", options.out}, {"vocabulary", trained.vocabulary}, {"fingerprint", trained.fingerprint}})
+            .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   else
     console.line(fmt::format("{}: {} entries{}", options.out, formatCount(trained.vocabulary),
                              trained.vocabulary < training.vocabulary ? "; the text has no more" : ""));
@@ -66,7 +67,8 @@ Result<int> convertLines(Program& program, const Convert& convert) {
   while (!out.closed()) {
     MILLRACE_TRY(const std::optional<std::string_view> line, input.nextLine(longestLine));
     if (!line) break;
-    MILLRACE_TRY(const std::string converted, convert(*line, fmt::format("standard input, line {}", input.lineNumber())));
+    MILLRACE_TRY(const std::string converted,
+                 convert(*line, fmt::format("standard input, line {}", input.lineNumber())));
     out.write(converted);
     out.write("\n");
   }

@@ -1,9 +1,9 @@
 #include "train.h"
 
-#include "run_session.h"
 #include "engine/hardware.h"
 #include "engine/runs.h"
 #include "project_options.h"
+#include "run_session.h"
 
 #include <ctime>
 #include <fmt/format.h>
@@ -60,17 +60,17 @@ Result<int> train(Program& program, const TrainOptions& options) {
 } // namespace
 
 void addTrain(CLI::App& app, Program& program) {
-  const auto [command, options] =
-      addCommand(app, program, "train", "Train a model as a project file says",
-                 "millrace train projects/quickstart.json --set training.steps=50", &train);
+  const auto [command, options] = addCommand(app, program, "train", "Train a model as a project file says",
+                                             "millrace train projects/quickstart.json --set training.steps=50", &train);
   addProjectOptions(*command, options->project);
   command
       ->add_option("--run-dir", options->directory,
                    "Where the run goes. Default: a new folder in $MILLRACE_RUNS or ~/.local/share/millrace/runs")
       ->option_text("DIR");
-  const auto again = command->add_flag("--resume-or-start", options->resumeOrStart,
-                                       "Go on with the project's interrupted run, or start it where there is none; says "
-                                       "so when it has finished. May be repeated until it has");
+  const auto again =
+      command->add_flag("--resume-or-start", options->resumeOrStart,
+                        "Go on with the project's interrupted run, or start it where there is none; says "
+                        "so when it has finished. May be repeated until it has");
   command->add_flag("--replace", options->replace, "Remove a run that stands in that folder first")->excludes(again);
   command->add_flag("--json", options->json, "Print events as JSON lines");
 }

@@ -1,7 +1,7 @@
 #include "watch.h"
 
-#include "run_display.h"
 #include "engine/runs.h"
+#include "run_display.h"
 
 #include <fmt/format.h>
 
@@ -50,7 +50,8 @@ void addWatch(CLI::App& app, Program& program) {
       ->option_text("N")
       ->check(CLI::NonNegativeNumber);
   command
-      ->add_option("--wait", options->wait, "When the run is killed: how long to wait for it to be resumed; default: 20")
+      ->add_option("--wait", options->wait,
+                   "When the run is killed: how long to wait for it to be resumed; default: 20")
       ->option_text("SECONDS")
       ->check(CLI::Range(0.0, 1e9));
   command->add_flag("--json", options->json, "Print events as JSON lines");

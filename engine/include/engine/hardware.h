@@ -2,6 +2,7 @@
 // by hand. A size of 0 means that the machine did not say.
 #pragma once
 
+#include "base/result.h"
 #include "base/units.h"
 
 #include <cstdint>
@@ -127,6 +128,9 @@ HardwareProfile inspectMachine(const std::vector<std::filesystem::path>& folders
 
 /// Why NVIDIA cards that are seen are not used by this build: a line each, with the fix. Empty: nothing to say.
 std::vector<std::string> gpuNotices(const HardwareProfile& profile);
+
+/// Whether this build computes on "auto", "cpu" or "cuda:N"; BadInput with the reason. what: names the setting.
+Status checkDevice(const std::string& device, const std::string& what);
 
 /// Lines of "name  value" for people, the notices at the end.
 std::string hardwareReport(const HardwareProfile& profile);

@@ -38,10 +38,9 @@ struct TrainedTokenizer {
 /// Trains a byte-level BPE tokenizer and writes its tokenizer.json under the name `out`, atomically. Blocks. progress:
 /// false stops with Interrupted. warning: told what was wrong with single rows of the data. Errors: BadInput naming
 /// file, line and reason.
-Result<TrainedTokenizer>
-trainTokenizerFile(FileSystem& files, const TokenizerTrainingOptions& options, const Path& out,
-                   const std::function<bool(const TokenizerTrainingProgress&)>& progress = {},
-                   const std::function<void(std::string_view)>& warning = {});
+Result<TrainedTokenizer> trainTokenizerFile(FileSystem& files, const TokenizerTrainingOptions& options, const Path& out,
+                                            const std::function<bool(const TokenizerTrainingProgress&)>& progress = {},
+                                            const std::function<void(std::string_view)>& warning = {});
 
 /// A tokenizer.json at work. Immutable; any thread.
 class TextCodec {
