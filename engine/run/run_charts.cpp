@@ -28,7 +28,7 @@ std::vector<double> smoothed(const std::vector<double>& values, double weight) {
 Result<ChartSeries> validationLoss(FileSystem& files, const RunDirectory& run) {
   ChartSeries series{"validation", {}, {}, false, true};
   if (!files.exists(run.events())) return series;
-  MILLRACE_TRY(JsonLinesReader lines, JsonLinesReader::open(files, run.events()));
+  JsonLinesReader lines(files, run.events());
   for (;;) {
     MILLRACE_TRY(const auto line, lines.next());
     if (!line) return series;
