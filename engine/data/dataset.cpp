@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <fmt/format.h>
+#include <numeric>
 
 namespace millrace {
 
@@ -168,6 +169,14 @@ Result<std::unique_ptr<ValidationReader>> Dataset::validationReader(std::int64_t
   MILLRACE_CHECK(checkContext(context));
   return std::make_unique<ValidationReader>(
       PackedRows(m_cache, m_validation, context, m_endOfText, PackedRows::Tail::Pad), m_tokenBytes);
+}
+
+Result<std::unique_ptr<ValidationReader>> Dataset::wholeReader(std::int64_t context) const {
+  MILLRACE_CHECK(checkContext(context));
+  std::vector<std::uint64_t> all(m_cache->documents().size());
+  std::iota(all.begin(), all.end(), std::uint64_t{0});
+  return std::make_unique<ValidationReader>(
+      PackedRows(m_cache, std::move(all), context, m_endOfText, PackedRows::Tail::Pad), m_tokenBytes);
 }
 
 Result<std::string> trainTokenizer(FileSystem& files, ThreadPool& pool, Log& log, const DataSpec& spec,

@@ -38,6 +38,8 @@ class Dataset {
   Result<std::unique_ptr<BatchSource>> trainingSource(std::int64_t context, std::uint64_t seed) const;
   /// The validation documents; has no rows when no document is held back.
   Result<std::unique_ptr<ValidationReader>> validationReader(std::int64_t context) const;
+  /// All documents, held back or not, in the order of the sources; to evaluate on a text as a whole.
+  Result<std::unique_ptr<ValidationReader>> wholeReader(std::int64_t context) const;
 
  private:
   friend Result<Dataset> prepareDataset(FileSystem& files, ThreadPool& pool, Log& log, const DataSpec& spec,

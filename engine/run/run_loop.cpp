@@ -1,6 +1,7 @@
 #include "run/run_loop.h"
 
 #include "base/hash.h"
+#include "run/run_charts.h"
 #include "run/store_state.h"
 #include "train/evaluator.h"
 #include "train/sampler.h"
@@ -352,6 +353,7 @@ Status RunLoop::interrupted() {
     (void)report(CheckpointSaved{saved->path.string(), saved->seconds, saved->bytes});
     MILLRACE_CHECK(m_checkpoints.rotate(static_cast<int>(m_project.checkpoint.keep)));
   }
+  drawCharts();
   return failure(ErrorKind::Interrupted, fmt::format("stopped and saved after step {}", m_run.state.step));
 }
 
@@ -359,7 +361,16 @@ Status RunLoop::finish() {
   m_run.trainer->applyPending();
   MILLRACE_CHECK(evaluateNow());
   MILLRACE_CHECK(sampleNow());
-  return saveNow();
+  MILLRACE_CHECK(saveNow());
+  drawCharts();
+  return {};
+}
+
+void RunLoop::drawCharts() {
+  (void)m_reporter.retry();
+  // Charts can be drawn again at any time: a run is not failed for them.
+  if (const Status drawn = writeCharts(m_files, m_directory); !drawn)
+    m_log.warning("the charts could not be written: {}", drawn.error().message);
 }
 
 } // namespace millrace

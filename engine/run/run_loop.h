@@ -50,6 +50,7 @@ class RunLoop {
   Status sampleNow();
   Status saveNow();
   Status finish();
+  void drawCharts();
   Status interrupted();
   Status waitWhilePaused();
   Status waitForSpace(const Error& problem, const std::function<Status()>& retry);

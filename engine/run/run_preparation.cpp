@@ -32,17 +32,6 @@ Path cacheDirectory(const Project& project) {
   return std::filesystem::temp_directory_path() / "millrace-tokens";
 }
 
-DataSpec dataSpecOf(const Project& project) {
-  DataSpec spec;
-  for (const DataSourceSpec& source : project.data.sources)
-    for (const Path& path : source.paths)
-      spec.sources.push_back({path.string(), source.format, source.textField, source.separator});
-  spec.validationFraction = project.data.validationFraction;
-  spec.cacheDirectory = cacheDirectory(project);
-  spec.badRowLimit = project.data.badRows;
-  return spec;
-}
-
 std::string fingerprintOf(const RunDescription& description) {
   Hasher128 hasher;
   hasher.update(configFromModelSpec(description.spec, "float32").dump());
@@ -183,6 +172,17 @@ class Preparation {
 };
 
 } // namespace
+
+DataSpec dataSpecOf(const Project& project) {
+  DataSpec spec;
+  for (const DataSourceSpec& source : project.data.sources)
+    for (const Path& path : source.paths)
+      spec.sources.push_back({path.string(), source.format, source.textField, source.separator});
+  spec.validationFraction = project.data.validationFraction;
+  spec.cacheDirectory = cacheDirectory(project);
+  spec.badRowLimit = project.data.badRows;
+  return spec;
+}
 
 Result<RunDescription> describeRun(FileSystem& files, const Project& project, const std::string& source) {
   RunDescription description;

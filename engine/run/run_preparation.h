@@ -28,6 +28,9 @@ struct RunDescription {
 
 Result<RunDescription> describeRun(FileSystem& files, const Project& project, const std::string& source);
 
+/// The project's data as engine/data reads it.
+DataSpec dataSpecOf(const Project& project);
+
 /// What run.json holds: the project as resolved, and what carried it out.
 Json runFileContents(const RunDescription& description);
 /// From a run directory's run.json, and its tokenizer.json where one stands there.

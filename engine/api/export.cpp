@@ -1,0 +1,176 @@
+#include "engine/export.h"
+
+#include "api/model_source.h"
+#include "base/atomic_file.h"
+#include "base/bf16.h"
+#include "model/config_import.h"
+#include "storage/model_writer.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace millrace {
+
+namespace {
+
+/// What belongs to a model's folder besides what is written anew, and matters to other programs.
+constexpr const char* companions[] = {"tokenizer_config.json",  "special_tokens_map.json", "added_tokens.json",
+                                      "generation_config.json", "chat_template.jinja",     "tokenizer.model"};
+constexpr Bytes companionLimit = 64 * MiB;
+
+/// Without it, programs take the customary tokenizer of the model's family and change its parts.
+std::string tokenizerConfig(const Tokenizer& tokenizer, const ModelSpec& spec) {
+  Json json;
+  json["tokenizer_class"] = "PreTrainedTokenizerFast";
+  const auto add = [&](const char* key, std::optional<std::int32_t> id) {
+    if (id) json[key] = std::string(*tokenizer.token(*id));
+  };
+  add("bos_token", tokenizer.beginOfText());
+  add("eos_token", tokenizer.endOfText());
+  json["model_max_length"] = spec.maxPositions;
+  json["clean_up_tokenization_spaces"] = false;
+  return json.dump(2) + "\n";
+}
+
+/// A config that names no begin and end tokens has its family's customary ids, which in another tokenizer are letters:
+/// generation in other programs would stop at them.
+void nameControlTokens(ModelSpec& spec, const Tokenizer& tokenizer) {
+  const auto isControl = [&](std::int64_t id) { return tokenizer.isSpecial(static_cast<std::int32_t>(id)); };
+  if (spec.bosToken && !isControl(*spec.bosToken)) spec.bosToken = tokenizer.beginOfText();
+  if (std::all_of(spec.eosTokens.begin(), spec.eosTokens.end(), isControl) && !spec.eosTokens.empty()) return;
+  spec.eosTokens.clear();
+  if (const auto end = tokenizer.endOfText()) spec.eosTokens.push_back(*end);
+}
+
+class Exporter {
+ public:
+  Exporter(FileSystem& files, const ModelSource& source, const ExportOptions& options, Path temporary)
+      : m_files(files), m_source(source), m_options(options), m_folder(std::move(temporary)), m_spec(source.spec()) {}
+
+  Bytes tensorBytes() const {
+    return parameterCount(m_spec) * (m_options.type == ExportType::Bf16 ? Bytes{2} : Bytes{4});
+  }
+
+  /// Fills the temporary folder.
+  Status write(ExportedModel& exported) {
+    MILLRACE_CHECK(m_files.remove(m_folder));
+    MILLRACE_CHECK(m_files.createDirectories(m_folder));
+    MILLRACE_CHECK(writeTensors(exported));
+    MILLRACE_CHECK(writeTokenizer(exported));
+    for (const char* name : companions)
+      if (m_files.exists(m_source.folder() / name)) MILLRACE_CHECK(copy(name, exported));
+    const bool bf16 = m_options.type == ExportType::Bf16;
+    MILLRACE_CHECK(
+        writeText("config.json", configFromModelSpec(m_spec, bf16 ? "bfloat16" : "float32").dump(2) + "\n", exported));
+    return m_files.syncDirectory(m_folder);
+  }
+
+ private:
+  Status writeTensors(ExportedModel& exported) {
+    const bool bf16 = m_options.type == ExportType::Bf16;
+    ModelWriteOptions options;
+    options.type = bf16 ? StoredType::BF16 : StoredType::F32;
+    options.maxShardBytes = m_options.maxShardBytes;
+    Bytes done = 0;
+    const Bytes total = tensorBytes();
+    MILLRACE_TRY(
+        const std::vector<WrittenFile> written,
+        writeModelTensors(m_files, m_folder, m_spec, options,
+                          [&](const ParameterSpec& parameter, std::int64_t first, std::span<float> values) -> Status {
+                            MILLRACE_CHECK(m_source.weights().read(parameter, first, values));
+                            if (bf16) // rounded here as in training; the writer finds nothing left to round
+                              for (float& value : values) value = toFloat(BFloat16{splitWeight(value).hi});
+                            done += static_cast<Bytes>(values.size()) * (bf16 ? 2 : 4);
+                            if (m_options.progress && !m_options.progress(done, total))
+                              return failure(ErrorKind::Interrupted, "the export was given up");
+                            return {};
+                          }));
+    for (const WrittenFile& file : written) {
+      exported.files.push_back(file.name);
+      exported.bytes += file.bytes;
+    }
+    return {};
+  }
+
+  Status writeTokenizer(ExportedModel& exported) {
+    if (!m_source.tokenizerText()) return {};
+    MILLRACE_TRY(const Tokenizer tokenizer, m_source.tokenizer());
+    nameControlTokens(m_spec, tokenizer);
+    MILLRACE_CHECK(writeText("tokenizer.json", *m_source.tokenizerText(), exported));
+    if (m_files.exists(m_source.folder() / "tokenizer_config.json")) return {}; // it is copied
+    return writeText("tokenizer_config.json", tokenizerConfig(tokenizer, m_spec), exported);
+  }
+
+  Status writeText(const std::string& name, std::string_view text, ExportedModel& exported) {
+    MILLRACE_CHECK(writeTextFile(m_files, m_folder / name, text));
+    exported.files.push_back(name);
+    exported.bytes += static_cast<Bytes>(text.size());
+    return {};
+  }
+
+  Status copy(const std::string& name, ExportedModel& exported) {
+    MILLRACE_TRY(const std::string contents, readTextFile(m_files, m_source.folder() / name, companionLimit));
+    return writeText(name, contents, exported);
+  }
+
+  FileSystem& m_files;
+  const ModelSource& m_source;
+  const ExportOptions& m_options;
+  const Path m_folder;
+  ModelSpec m_spec;
+};
+
+Status checkTarget(FileSystem& files, const Path& folder) {
+  if (!files.exists(folder)) return {};
+  if (!files.isDirectory(folder)) return badInput(fmt::format("{}: is a file; name a folder", folder.string()));
+  MILLRACE_TRY(const std::vector<std::string> names, files.list(folder));
+  if (names.empty()) return {};
+  return badInput(
+      fmt::format("{}: is not empty ({} is there); name a new folder, or remove it", folder.string(), names.front()));
+}
+
+Result<ExportedModel> exportTo(FileSystem& files, const ModelChoice& choice, const Path& target,
+                               const ExportOptions& options) {
+  MILLRACE_CHECK(checkTarget(files, target));
+  MILLRACE_TRY(const ModelSource source, ModelSource::open(files, choice));
+  Path temporary = target;
+  temporary += fmt::format(".tmp-{}", ::getpid());
+  Exporter exporter(files, source, options, temporary);
+  MILLRACE_CHECK(files.createDirectories(target.parent_path()));
+  MILLRACE_TRY(const Bytes free, files.freeSpace(target.parent_path()));
+  const Bytes needed = exporter.tensorBytes() + MiB;
+  if (free < needed)
+    return failure(ErrorKind::OutOfSpace,
+                   fmt::format("{}: the model takes {} and {} is free; free {} more, or export bf16", target.string(),
+                               formatBytes(needed), formatBytes(free), formatBytes(needed - free)));
+
+  ExportedModel exported;
+  exported.folder = target;
+  exported.parameters = parameterCount(source.spec());
+  exported.step = source.step();
+  exported.warnings = source.warnings();
+  Status outcome = exporter.write(exported);
+  if (outcome) outcome = files.rename(temporary, target);
+  if (!outcome) {
+    (void)files.remove(temporary); // best effort: the name says that it is temporary
+    return tl::unexpected<Error>(std::move(outcome.error()));
+  }
+  MILLRACE_CHECK(files.syncDirectory(target.parent_path()));
+  return exported;
+}
+
+} // namespace
+
+Result<ExportedModel> exportModel(FileSystem& files, const ModelChoice& choice, const Path& folder,
+                                  const ExportOptions& options) {
+  if (folder.empty()) return badInput("name the folder to export to");
+  if (options.maxShardBytes < MiB)
+    return badInput(
+        fmt::format("the largest shard is {}, expected at least 1 MiB", formatBytes(options.maxShardBytes)));
+  Path target = std::filesystem::absolute(folder).lexically_normal();
+  if (!target.has_filename()) target = target.parent_path(); // "folder/"
+  return exportTo(files, choice, target, options);
+}
+
+} // namespace millrace
