@@ -2,6 +2,8 @@
 
 #include "commands/check.h"
 #include "commands/ctl.h"
+#include "commands/eval.h"
+#include "commands/export.h"
 #include "commands/generate.h"
 #include "commands/hw.h"
 #include "commands/plan.h"
@@ -19,6 +21,8 @@ void addCommands(CLI::App& app, Program& program) {
   addWatch(app, program);
   addCtl(app, program);
   addGenerate(app, program);
+  addEval(app, program);
+  addExport(app, program);
   addRuns(app, program);
   addPlan(app, program);
   addHw(app, program);
