@@ -62,7 +62,7 @@ class TestPlanCommand : public QObject {
         runProgram({"plan", m_project, "--json", "--set", "memory.vram_limit=null", "memory.ram_limit=null"});
     QVERIFY2(outcome.code == 0, outcome.error.constData());
     const QJsonArray tiers = outcome.object()["tiers"].toArray();
-    const qint64 free = runProgram({"hw", "--json"}).object()["memory"]["usable"].toInteger();
+    const qint64 free = runProgram({"hw", "--json"}).object()["memory"].toObject()["usable"].toInteger();
     const qint64 device = tiers.at(0).toObject()["limit"].toInteger();
     const qint64 limits = device + tiers.at(1).toObject()["limit"].toInteger();
     QVERIFY(device > 0);
