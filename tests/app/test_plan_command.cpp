@@ -100,7 +100,7 @@ class TestPlanCommand : public QObject {
     QTest::newRow("no value") << "training.steps" << QByteArray("training.steps");
     QTest::newRow("a GPU that this build cannot use") << "training.device=cuda:0" << QByteArray("cuda:0");
     QTest::newRow("beyond counting") << "training.context=9000000000000000" << QByteArray("context");
-    QTest::newRow("a model that is none") << "model.config.num_attention_heads=5" << QByteArray("hidden_size");
+    QTest::newRow("a model that is none") << "model.config.num_attention_heads=5" << QByteArray("num_attention_heads");
   }
   void refuses() {
     QFETCH(QString, setting);
