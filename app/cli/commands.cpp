@@ -1,5 +1,6 @@
 #include "commands.h"
 
+#include "commands/bench.h"
 #include "commands/check.h"
 #include "commands/ctl.h"
 #include "commands/eval.h"
@@ -28,6 +29,7 @@ void addCommands(CLI::App& app, Program& program) {
   addHw(app, program);
   addTokenizer(app, program);
   addCheck(app, program);
+  addBench(app, program);
 }
 
 } // namespace millrace::cli

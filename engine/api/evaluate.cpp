@@ -55,7 +55,7 @@ Status checkOptions(const EvaluateOptions& options) {
 Result<EvaluationReport> run(FileSystem& files, const ModelChoice& choice, const EvaluationData& data,
                              const EvaluateOptions& options) {
   MILLRACE_CHECK(checkOptions(options));
-  MILLRACE_TRY(const ModelSource source, ModelSource::open(files, choice));
+  MILLRACE_TRY(const SavedModel source, SavedModel::open(files, choice));
   MILLRACE_TRY(const Tokenizer tokenizer, source.tokenizer());
   MILLRACE_TRY(EvaluationSetup setup, setupOf(files, choice.path, data, source.spec()));
   if (options.context > 0) setup.context = options.context;

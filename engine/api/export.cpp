@@ -1,6 +1,6 @@
 #include "engine/export.h"
 
-#include "api/model_source.h"
+#include "api/saved_model.h"
 #include "base/atomic_file.h"
 #include "base/bf16.h"
 #include "model/config_import.h"
@@ -45,7 +45,7 @@ void nameControlTokens(ModelSpec& spec, const Tokenizer& tokenizer) {
 
 class Exporter {
  public:
-  Exporter(FileSystem& files, const ModelSource& source, const ExportOptions& options, Path temporary)
+  Exporter(FileSystem& files, const SavedModel& source, const ExportOptions& options, Path temporary)
       : m_files(files), m_source(source), m_options(options), m_folder(std::move(temporary)), m_spec(source.spec()) {}
 
   Bytes tensorBytes() const {
@@ -115,7 +115,7 @@ class Exporter {
   }
 
   FileSystem& m_files;
-  const ModelSource& m_source;
+  const SavedModel& m_source;
   const ExportOptions& m_options;
   const Path m_folder;
   ModelSpec m_spec;
@@ -133,7 +133,7 @@ Status checkTarget(FileSystem& files, const Path& folder) {
 Result<ExportedModel> exportTo(FileSystem& files, const ModelChoice& choice, const Path& target,
                                const ExportOptions& options) {
   MILLRACE_CHECK(checkTarget(files, target));
-  MILLRACE_TRY(const ModelSource source, ModelSource::open(files, choice));
+  MILLRACE_TRY(const SavedModel source, SavedModel::open(files, choice));
   Path temporary = target;
   temporary += fmt::format(".tmp-{}", ::getpid());
   Exporter exporter(files, source, options, temporary);

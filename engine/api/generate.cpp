@@ -43,7 +43,7 @@ std::string_view toString(StopReason reason) {
 }
 
 struct TextGenerator::Implementation {
-  Implementation(ModelSource model, Tokenizer words, const GenerateOptions& settings)
+  Implementation(SavedModel model, Tokenizer words, const GenerateOptions& settings)
       : source(std::move(model)), tokenizer(std::move(words)), options(settings) {
     const ModelSpec& spec = source.spec();
     limit = options.context > 0 ? std::min(options.context, spec.maxPositions) : spec.maxPositions;
@@ -74,7 +74,7 @@ struct TextGenerator::Implementation {
     return badInput("the prompt is empty, and the tokenizer has no token that begins a text; give a prompt");
   }
 
-  ModelSource source;
+  SavedModel source;
   Tokenizer tokenizer;
   GenerateOptions options;
   std::int64_t limit = 0; ///< tokens of prompt and continuation
@@ -101,7 +101,7 @@ Result<TextGenerator> TextGenerator::open(FileSystem& files, const ModelChoice& 
   if (options.context < 0) return badInput(fmt::format("context is {}, expected 0 or more", options.context));
   if (options.prefill < 1) return badInput(fmt::format("prefill is {}, expected 1 or more", options.prefill));
   try {
-    MILLRACE_TRY(ModelSource source, ModelSource::open(files, choice));
+    MILLRACE_TRY(SavedModel source, SavedModel::open(files, choice));
     MILLRACE_TRY(Tokenizer tokenizer, source.tokenizer());
     auto implementation = std::make_unique<Implementation>(std::move(source), std::move(tokenizer), options);
     if (options.context > 0) MILLRACE_CHECK(implementation->prepare(implementation->limit));

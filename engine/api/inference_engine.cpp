@@ -18,7 +18,7 @@ ComputeLimits computeLimits(const ComputeOptions& options) {
   return limits;
 }
 
-Result<InferenceEngine> InferenceEngine::create(const ModelSource& source, const ComputeOptions& options,
+Result<InferenceEngine> InferenceEngine::create(const SavedModel& source, const ComputeOptions& options,
                                                 const Shape& shape) {
   const ComputeLimits limits = computeLimits(options);
   PlanRequest request;

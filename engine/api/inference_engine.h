@@ -2,7 +2,7 @@
 // used by one thread.
 #pragma once
 
-#include "api/model_source.h"
+#include "api/saved_model.h"
 #include "engine/compute_options.h"
 #include "train/forward_runner.h"
 
@@ -20,7 +20,7 @@ class InferenceEngine {
   };
 
   /// Plans, allocates and loads. DoesNotFit says what is needed: layers stream through what the device limit allows.
-  static Result<InferenceEngine> create(const ModelSource& source, const ComputeOptions& options, const Shape& shape);
+  static Result<InferenceEngine> create(const SavedModel& source, const ComputeOptions& options, const Shape& shape);
 
   ForwardRunner& runner() { return *m_runner; }
   ThreadPool& pool() { return *m_pool; }

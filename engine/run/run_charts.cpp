@@ -63,14 +63,25 @@ Status writeCharts(FileSystem& files, const RunDirectory& run) {
   const Path folder = run.path() / "charts";
   MILLRACE_CHECK(files.createDirectories(folder));
   MILLRACE_TRY(ChartSeries validation, validationLoss(files, run));
-  ChartDescription lossChart{"Loss", "step", "nats a token", {{"training", steps, loss, true, false}, {"training, smoothed", steps, smoothed(loss, 0.95), false, false}}};
+  ChartDescription lossChart{
+      "Loss",
+      "step",
+      "nats a token",
+      {{"training", steps, loss, true, false}, {"training, smoothed", steps, smoothed(loss, 0.95), false, false}}};
   if (!validation.x.empty()) lossChart.series.push_back(std::move(validation));
   MILLRACE_CHECK(writeTextFile(files, folder / "loss.svg", svgChart(lossChart)));
-  MILLRACE_CHECK(writeTextFile(files, folder / "learning-rate.svg", svgChart({"Learning rate", "step", "", {{"learning rate", steps, rate, false, false}}})));
-  MILLRACE_CHECK(writeTextFile(files, folder / "gradient-norm.svg",
-                               svgChart({"Gradient norm before clipping", "step", "l2", {{"gradient norm", steps, norm, false, false}}})));
-  return writeTextFile(files, folder / "throughput.svg",
-                       svgChart({"Throughput", "step", "tokens/s", {{"each step", steps, speed, true, false}, {"smoothed", steps, smoothed(speed, 0.95), false, false}}}));
+  MILLRACE_CHECK(
+      writeTextFile(files, folder / "learning-rate.svg",
+                    svgChart({"Learning rate", "step", "", {{"learning rate", steps, rate, false, false}}})));
+  MILLRACE_CHECK(writeTextFile(
+      files, folder / "gradient-norm.svg",
+      svgChart({"Gradient norm before clipping", "step", "l2", {{"gradient norm", steps, norm, false, false}}})));
+  return writeTextFile(
+      files, folder / "throughput.svg",
+      svgChart({"Throughput",
+                "step",
+                "tokens/s",
+                {{"each step", steps, speed, true, false}, {"smoothed", steps, smoothed(speed, 0.95), false, false}}}));
 }
 
 } // namespace millrace

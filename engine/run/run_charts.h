@@ -5,8 +5,8 @@
 
 namespace millrace {
 
-/// loss.svg (raw, smoothed, validation), learning-rate.svg, gradient-norm.svg, throughput.svg; each written atomically. Reads every step once; a run
-/// without steps gets none.
+/// loss.svg (raw, smoothed, validation), learning-rate.svg, gradient-norm.svg, throughput.svg; each written atomically.
+/// Reads every step once; a run without steps gets none.
 Status writeCharts(FileSystem& files, const RunDirectory& run);
 
 } // namespace millrace

@@ -1,5 +1,5 @@
-// A line chart as an SVG document. Every point of a series counts: where several fall on one pixel column, their lowest and highest
-// are drawn, so that no spike vanishes; what is not finite is marked at the upper edge. Pure.
+// A line chart as an SVG document. Every point of a series counts: where several fall on one pixel column, their lowest
+// and highest are drawn, so that no spike vanishes; what is not finite is marked at the upper edge. Pure.
 #pragma once
 
 #include <cstdint>

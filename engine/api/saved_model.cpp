@@ -1,4 +1,4 @@
-#include "api/model_source.h"
+#include "api/saved_model.h"
 
 #include "base/hash.h"
 #include "checkpoint/checkpoint_store.h"
@@ -89,7 +89,7 @@ Result<Found> checkpointOfRun(FileSystem& files, const ModelChoice& choice, std:
 
 } // namespace
 
-Result<ModelSource> ModelSource::open(FileSystem& files, const ModelChoice& choice) {
+Result<SavedModel> SavedModel::open(FileSystem& files, const ModelChoice& choice) {
   const std::string name = choice.path.string();
   if (!files.exists(choice.path))
     return badInput(fmt::format("{}: there is no such folder; expected a checkpoint, a run or a model", name));
@@ -98,7 +98,7 @@ Result<ModelSource> ModelSource::open(FileSystem& files, const ModelChoice& choi
                                    "(with config.json and model.safetensors or model.safetensors.index.json)";
   if (!files.isDirectory(choice.path)) return badInput(fmt::format("{}: is a file; {}", name, expected));
 
-  ModelSource source;
+  SavedModel source;
   if (files.exists(choice.path / manifestName)) {
     MILLRACE_TRY(source.m_step, verifyForUse(files, choice.path));
     MILLRACE_CHECK(source.load(files, choice.path));
@@ -118,7 +118,7 @@ Result<ModelSource> ModelSource::open(FileSystem& files, const ModelChoice& choi
   return source;
 }
 
-Status ModelSource::load(FileSystem& files, const Path& folder) {
+Status SavedModel::load(FileSystem& files, const Path& folder) {
   m_folder = folder;
   MILLRACE_TRY(m_spec, readModelConfig(files, folder, &m_warnings));
   if (files.exists(folder / tokenizerName)) {
@@ -129,13 +129,13 @@ Status ModelSource::load(FileSystem& files, const Path& folder) {
   return {};
 }
 
-Result<Tokenizer> ModelSource::tokenizer() const {
+Result<Tokenizer> SavedModel::tokenizer() const {
   const std::string name = (m_folder / tokenizerName).string();
   if (!m_tokenizer) return badInput(fmt::format("{}: missing; put the model's tokenizer.json into the folder", name));
   return Tokenizer::parse(*m_tokenizer, name);
 }
 
-BlockValues ModelSource::blockValues() const {
+BlockValues SavedModel::blockValues() const {
   return [this](const BlockSpec& block, std::int64_t first, std::span<float> values) {
     return m_weights->readBlock(block, first, values);
   };

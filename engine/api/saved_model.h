@@ -1,4 +1,4 @@
-// ModelSource: a model for use without training, wherever it comes from: a checkpoint, a run, or a Hugging Face folder.
+// SavedModel: a model for use without training, wherever it comes from: a checkpoint, a run, or a Hugging Face folder.
 // Sizes and checksums of what is read from a checkpoint are verified at open.
 #pragma once
 
@@ -14,10 +14,10 @@
 
 namespace millrace {
 
-class ModelSource {
+class SavedModel {
  public:
   /// Errors: BadInput with what was expected at the path and what is there instead, or what is damaged.
-  static Result<ModelSource> open(FileSystem& files, const ModelChoice& choice);
+  static Result<SavedModel> open(FileSystem& files, const ModelChoice& choice);
 
   const Path& folder() const { return m_folder; } ///< that holds the weights
   const ModelSpec& spec() const { return m_spec; }
@@ -35,7 +35,7 @@ class ModelSource {
   BlockValues blockValues() const;
 
  private:
-  ModelSource() = default;
+  SavedModel() = default;
   Status load(FileSystem& files, const Path& folder);
 
   Path m_folder;

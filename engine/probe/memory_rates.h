@@ -1,0 +1,43 @@
+// Rates of host memory and of a device's copies, measured now. Each call takes seconds and the memory that it says; the
+// caller's thread and the pool work. Other programs on the machine show in the results, so everything that is compared
+// is measured in turns.
+#pragma once
+
+#include "base/result.h"
+#include "base/thread_pool.h"
+#include "device/device.h"
+
+#include <cstdint>
+#include <string>
+
+namespace millrace {
+
+/// Host AdamW beside the memory traffic that it cannot avoid: the same 16 bytes read and 12 bytes written a parameter
+/// by a loop without arithmetic. Parameters per second, medians.
+struct AdamWRates {
+  std::int64_t parameters = 0;
+  std::string instructionSet;
+  double traffic = 0;
+  double fp32 = 0;      ///< weights in one plane
+  double split = 0;     ///< weights in two 16-bit planes
+  double fp32Share = 0; ///< of the traffic's rate, median over rounds
+  double splitShare = 0;
+};
+
+constexpr Bytes adamWBytesPerParameter = 28; ///< 16 read, 12 written
+
+/// Takes 20 bytes a parameter; parameters are rounded up to whole tasks.
+Result<AdamWRates> measureAdamW(ThreadPool& pool, std::int64_t parameters, int rounds);
+
+/// Bytes per second of a device's copies, medians.
+struct CopyRates {
+  Bytes bytes = 0; ///< of one copy
+  double in = 0;   ///< host to device
+  double out = 0;
+  double both = 0; ///< both at once, their sum
+};
+
+/// Takes twice the bytes of both kinds of memory.
+Result<CopyRates> measureCopies(Device& device, Bytes bytes, int rounds);
+
+} // namespace millrace

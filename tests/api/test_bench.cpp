@@ -1,0 +1,157 @@
+// Benchmarks give complete reports of the right sizes; how fast things are is not for a test to say.
+#include "engine/bench.h"
+#include "support/model_folder.h"
+
+#include "plan/memory_plan.h"
+
+#include <QTest>
+
+using namespace millrace;
+using namespace millrace::test;
+
+namespace {
+
+Project smallProject() {
+  Project project;
+  project.name = "bench";
+  project.model = ModelConfig{{}, smallConfig("llama").dump()};
+  project.tokenizer = TokenizerTraining{300, MiB};
+  project.training.microBatch = 2;
+  project.training.microBatches = 3;
+  project.training.context = 48;
+  project.training.threads = 2;
+  project.memory.ramLimit = GiB;
+  return project;
+}
+
+} // namespace
+
+class TestBench : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void step_data();
+  void step();
+  void refused();
+  void givenUp();
+  void optimizer();
+  void copies();
+
+ private:
+  LocalFileSystem m_files;
+};
+
+void TestBench::step_data() {
+  QTest::addColumn<bool>("streamed");
+  QTest::addColumn<int>("precision");
+  for (const Precision precision : {Precision::Fp32, Precision::Bf16}) {
+    const std::string suffix = precision == Precision::Fp32 ? "fp32" : "bf16";
+    QTest::newRow(("streamed " + suffix).c_str()) << true << static_cast<int>(precision);
+    QTest::newRow(("resident " + suffix).c_str()) << false << static_cast<int>(precision);
+  }
+}
+
+void TestBench::step() {
+  QFETCH(bool, streamed);
+  QFETCH(int, precision);
+  Project project = smallProject();
+  project.training.precision = static_cast<Precision>(precision);
+  project.memory.vramLimit = 256 * MiB;
+  project.memory.placement = streamed ? PlacementChoice::Ram : PlacementChoice::Vram;
+  BenchStepOptions options;
+  options.rounds = 2;
+  options.stepsPerRound = 2;
+  int told = 0;
+  options.progress = [&](int done, int rounds) {
+    ++told;
+    return done < rounds && rounds == 2;
+  };
+  const auto report = benchStep(m_files, project, "project", options);
+  QVERIFY2(report.has_value(), report ? "" : report.error().message.c_str());
+  QCOMPARE(told, 2);
+  QCOMPARE(report->tokens, std::int64_t{2 * 3 * 48});
+  QCOMPARE(report->machine.threads, 2);
+  QCOMPARE(report->streamedLayers, std::int64_t{streamed ? 3 : 0});
+  QVERIFY(report->seconds > 0 && report->tokensPerSecond > 0 && report->productSeconds > 0);
+  QVERIFY(report->forwardSeconds > 0 && report->backwardSeconds > 0);
+  QVERIFY(report->forwardSeconds + report->backwardSeconds <= 1.5 * report->seconds);
+  QVERIFY(report->productShare > 0.01 && report->productShare < 3);
+  QVERIFY(report->devicePeak > 0 && report->devicePeak <= 256 * MiB);
+  QVERIFY(report->hostPeak > 0);
+
+  // Streamed layers come in for forward, and all but those that are still there again for backward; sums leave once.
+  const ModelSpec spec = valueOrThrow(modelSpecFromConfig(smallConfig("llama"), "config"));
+  const Bytes width = precision == static_cast<int>(Precision::Fp32) ? 4 : 2;
+  Bytes layers = 0;
+  for (const BlockSpec& block : blocksOf(spec)) layers += block.layer >= 0 ? block.elements : 0;
+  if (streamed) {
+    QVERIFY(report->bytesIn > layers * width && report->bytesIn < 3 * layers * width);
+    QVERIFY(report->bytesOut > layers * 4);
+  } else {
+    QVERIFY(report->bytesIn < layers * width / 2);
+    QVERIFY(report->bytesOut < layers * 4 / 2);
+  }
+  const auto json = parseJson(toJson(*report), "report");
+  QVERIFY(json.has_value());
+  QCOMPARE((*json)["tokens_per_second"].get<double>(), report->tokensPerSecond);
+  QCOMPARE((*json)["model"]["hidden_size"].get<int>(), 64);
+  QCOMPARE((*json)["matrix_products"]["share_of_step"].get<double>(), report->productShare);
+  QCOMPARE((*json)["links"][0]["bytes_in"].get<std::int64_t>(), report->bytesIn);
+}
+
+void TestBench::refused() {
+  Project project = smallProject();
+  project.memory.vramLimit = 1000;
+  auto report = benchStep(m_files, project, "project");
+  QVERIFY(!report.has_value());
+  QCOMPARE(report.error().kind, ErrorKind::DoesNotFit);
+  project = smallProject();
+  project.model = ModelConfig{"/nowhere/config.json", ""};
+  report = benchStep(m_files, project, "project");
+  QVERIFY(!report.has_value());
+  QCOMPARE(report.error().kind, ErrorKind::BadInput);
+  BenchStepOptions options;
+  options.rounds = 0;
+  QVERIFY(!benchStep(m_files, smallProject(), "project", options).has_value());
+  ComputeOptions tight;
+  tight.hostLimit = MiB;
+  const auto optimizer = benchOptimizer(tight, 1'000'000);
+  QVERIFY(!optimizer.has_value());
+  QCOMPARE(optimizer.error().kind, ErrorKind::DoesNotFit);
+  const auto copy = benchCopy(tight, MiB);
+  QVERIFY(!copy.has_value());
+  QCOMPARE(copy.error().kind, ErrorKind::DoesNotFit);
+  QVERIFY(!benchCopy({}, 0).has_value());
+  QVERIFY(!benchOptimizer({}, 1000, 0).has_value());
+}
+
+void TestBench::givenUp() {
+  BenchStepOptions options;
+  options.progress = [](int done, int) { return done < 1; };
+  const auto report = benchStep(m_files, smallProject(), "project", options);
+  QVERIFY(!report.has_value());
+  QCOMPARE(report.error().kind, ErrorKind::Interrupted);
+}
+
+void TestBench::optimizer() {
+  ComputeOptions options;
+  options.threads = 2;
+  const auto report = benchOptimizer(options, 200'000, 3);
+  QVERIFY2(report.has_value(), report ? "" : report.error().message.c_str());
+  QVERIFY(report->parameters >= 200'000 && report->parameters < 300'000);
+  QCOMPARE(report->fp32BytesPerSecond, 28 * report->fp32ParametersPerSecond);
+  QVERIFY(report->trafficBytesPerSecond > 0 && report->splitParametersPerSecond > 0);
+  QVERIFY(report->fp32Share > 0 && report->splitShare > 0);
+  QVERIFY(parseJson(toJson(*report), "report").has_value());
+}
+
+void TestBench::copies() {
+  const auto report = benchCopy({}, MiB, 3);
+  QVERIFY2(report.has_value(), report ? "" : report.error().message.c_str());
+  QVERIFY(report->inBytesPerSecond > 0 && report->outBytesPerSecond > 0 && report->bothBytesPerSecond > 0);
+  QCOMPARE(report->device, std::string("cpu"));
+  QVERIFY(parseJson(toJson(*report), "report").has_value());
+}
+
+QTEST_GUILESS_MAIN(TestBench)
+#include "test_bench.moc"
