@@ -26,7 +26,6 @@ constexpr int lanes = 4;
 constexpr int registerBytes = lanes * 4;
 
 typedef float F32v __attribute__((vector_size(registerBytes)));
-typedef std::int32_t I32v __attribute__((vector_size(registerBytes)));
 typedef std::uint32_t U32v __attribute__((vector_size(registerBytes)));
 typedef std::uint16_t U16v __attribute__((vector_size(registerBytes / 2)));
 typedef double F64v __attribute__((vector_size(registerBytes)));

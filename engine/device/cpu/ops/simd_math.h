@@ -29,7 +29,7 @@ MILLRACE_INLINE F32v expOf(F32v x) {
   q = q * r + 0.49999994f;
   const F32v power = (q * (r * r) + r) + 1.0f;
   // Times 2^n. For NaN the scale is anything, and power keeps the NaN.
-  const F32v scale = reinterpret_cast<F32v>((reinterpret_cast<I32v>(shifted) << 23) + 0x3F800000);
+  const F32v scale = reinterpret_cast<F32v>((reinterpret_cast<U32v>(shifted) << 23) + 0x3F800000u);
   return x < -87.3365402f ? F32v{} : power * scale;
 }
 
