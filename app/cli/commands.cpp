@@ -1,7 +1,11 @@
 #include "commands.h"
 
+#include "commands/bench.h"
 #include "commands/check.h"
 #include "commands/ctl.h"
+#include "commands/eval.h"
+#include "commands/export.h"
+#include "commands/generate.h"
 #include "commands/hw.h"
 #include "commands/plan.h"
 #include "commands/resume.h"
@@ -17,11 +21,15 @@ void addCommands(CLI::App& app, Program& program) {
   addResume(app, program);
   addWatch(app, program);
   addCtl(app, program);
+  addGenerate(app, program);
+  addEval(app, program);
+  addExport(app, program);
   addRuns(app, program);
   addPlan(app, program);
   addHw(app, program);
   addTokenizer(app, program);
   addCheck(app, program);
+  addBench(app, program);
 }
 
 } // namespace millrace::cli

@@ -2,6 +2,7 @@
 // turns its outcome into a message and an exit code.
 #include "command.h"
 #include "commands.h"
+#include "engine/runs.h" // nearestWord
 
 #include <csignal>
 #include <cstring>
@@ -12,18 +13,33 @@ using namespace millrace::cli;
 
 namespace {
 
-/// CLI11's own message, in one line.
+/// The command that was chosen last, and how it is called.
+std::pair<const CLI::App*, std::string> chosenCommand(const CLI::App& app) {
+  const CLI::App* chosen = &app;
+  std::string name = app.get_name();
+  while (!chosen->get_subcommands().empty()) {
+    chosen = chosen->get_subcommands().front();
+    name += " " + chosen->get_name();
+  }
+  return {chosen, name};
+}
+
+/// What is wrong with the command line, in one line.
 std::string usageMessage(const CLI::ParseError& problem, const CLI::App& app) {
+  const auto [chosen, name] = chosenCommand(app);
+  const std::vector<std::string> unused = chosen->remaining();
   std::string message = problem.what();
-  while (!message.empty() && (message.back() == '\n' || message.back() == ' ')) message.pop_back();
+  if (chosen->get_require_subcommand_min() > 0 && !unused.empty()) { // CLI11 would only say that a command is missing
+    const bool option = unused.front().starts_with("-");
+    message = fmt::format("there is no {} '{}'", option ? "option" : "command", unused.front());
+    std::vector<std::string> commands;
+    for (const CLI::App* command : chosen->get_subcommands({})) commands.push_back(command->get_name());
+    if (const auto nearest = nearestWord(unused.front(), commands); nearest && !option)
+      message += fmt::format("; did you mean '{}'?", *nearest);
+  }
   for (char& c : message)
     if (c == '\n') c = ' ';
-  std::string command = "millrace";
-  for (const CLI::App* chosen = &app; !chosen->get_subcommands().empty();) {
-    chosen = chosen->get_subcommands().front();
-    command += " " + chosen->get_name();
-  }
-  return fmt::format("{} (see: {} --help)", message, command);
+  return fmt::format("{} (see: {} --help)", message, name);
 }
 
 int carryOut(Program& program) {

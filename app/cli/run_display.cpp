@@ -50,6 +50,7 @@ void RunDisplay::showText(const RunEvent& event) {
                                      formatCount(event.step), body.loss, body.perplexity, body.bitsPerByte,
                                      body.best ? ", the best so far" : ""));
         } else if constexpr (std::is_same_v<Body, Sample>) {
+          m_lastSampleStep = event.step;
           m_console.line(
               fmt::format("step {}: sample\n{}", formatCount(event.step), indented(body.prompt + body.text)));
         } else if constexpr (std::is_same_v<Body, CheckpointSaved>) {

@@ -19,7 +19,8 @@ class RunDisplay {
   /// Leaves the last progress line standing.
   void finish();
 
-  const std::optional<StepMetrics>& lastStep() const { return m_last; }
+  /// The step of the last sample that was shown; -1: none was.
+  std::int64_t lastSampleStep() const { return m_lastSampleStep; }
 
  private:
   void showText(const RunEvent& event);
@@ -34,6 +35,7 @@ class RunDisplay {
   bool m_lastShown = true;
   RunState m_state = RunState::Preparing;
   std::string m_lastWarning;
+  std::int64_t m_lastSampleStep = -1;
   double m_secondsPerStep = 0; ///< smoothed, with what lies between the steps; 0: not known
 };
 

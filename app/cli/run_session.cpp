@@ -46,11 +46,11 @@ bool showEvents(Run& run, RunDisplay& display) {
   return ended;
 }
 
-Result<int> tellEnd(Program& program, const RunSession& session, const RunOutcomeReport& report) {
+Result<int> tellEnd(Program& program, const RunSession& session, const RunOutcomeReport& report, bool sampleShown) {
   const std::string directory = session.directory.string();
   switch (report.state) {
   case RunState::Finished:
-    if (!session.json) describeRun(program, session.directory, true);
+    if (!session.json) describeRun(program, session.directory, !sampleShown);
     return done;
   case RunState::Interrupted:
     program.console.line(fmt::format("{}; checkpoint: {}; go on with: millrace resume {}",
@@ -107,7 +107,7 @@ Result<int> carryThrough(Program& program, const RunSession& session,
   const RunOutcomeReport report = run->wait();
   showEvents(*run, display);
   display.finish();
-  return tellEnd(program, session, report);
+  return tellEnd(program, session, report, display.lastSampleStep() == report.step);
 }
 
 } // namespace millrace::cli

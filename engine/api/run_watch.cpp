@@ -15,13 +15,17 @@ class RunWatch::Implementation {
  public:
   Implementation(FileSystem& files, const Path& run, WatchOptions options, RunFollower follower)
       : m_files(files), m_run(run), m_options(std::move(options)), m_follower(std::move(follower)) {
-    m_seenLive = probeOwner(m_run.owner()).live;
+    const OwnerProbe probe = probeOwner(m_run.owner());
+    m_seenLive = probe.live;
+    if (probe.record) m_since = probe.record->since;
   }
 
   Result<std::optional<RunEvent>> next() {
     while (true) {
       auto event = m_follower.next();
       if (!event || *event || stopped()) return event;
+      // An attempt that began since is followed to its end, however short it was.
+      if (beganAnew()) continue;
       // The follower found no process at work. Was it killed under our eyes, it may well come back.
       if (!m_seenLive || endedWithWord()) return std::nullopt;
       if (!waitForResume()) return std::nullopt;
@@ -43,6 +47,14 @@ class RunWatch::Implementation {
     return m_stopped;
   }
 
+  /// Another process has taken the run since this was last asked.
+  bool beganAnew() {
+    const OwnerProbe probe = probeOwner(m_run.owner());
+    if (!probe.record || probe.record->since == m_since) return false;
+    m_since = probe.record->since;
+    return true;
+  }
+
   bool endedWithWord() const {
     const OwnerProbe probe = probeOwner(m_run.owner());
     if (probe.live) return false;
@@ -54,7 +66,7 @@ class RunWatch::Implementation {
   bool waitForResume() {
     if (m_options.onKilled && !probeOwner(m_run.owner()).live) m_options.onKilled(runStatus(m_files, m_run).reason);
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(m_options.patienceSeconds);
-    while (!probeOwner(m_run.owner()).live) {
+    while (!beganAnew()) {
       const double left = std::chrono::duration<double>(deadline - std::chrono::steady_clock::now()).count();
       Lock lock(m_mutex);
       if (m_stopped || left <= 0) return false;
@@ -68,6 +80,7 @@ class RunWatch::Implementation {
   const WatchOptions m_options;
   RunFollower m_follower;
   bool m_seenLive = false;
+  double m_since = 0; ///< when the attempt that is followed began
   Mutex m_mutex;
   Condition m_wake;
   bool m_stopped MILLRACE_GUARDED_BY(m_mutex) = false;

@@ -171,6 +171,8 @@ Result<StartDecision> decideStart(FileSystem& files, const Path& run, const Proj
     return badInput(fmt::format("{}: {} works on this run now; follow it with: millrace watch {}", run.string(),
                                 status.owner ? describe(*status.owner) : "a process", run.string()));
   if (status.outcome == RunOutcome::Finished) return StartDecision{Finished, differs(files, directory, project)};
+  MILLRACE_TRY(const std::vector<CheckpointEntry> saved, checkpointsIn(files, directory.checkpoints()));
+  if (saved.empty()) return StartDecision{Restart, false};
   return StartDecision{Resume, differs(files, directory, project)};
 }
 

@@ -17,7 +17,6 @@ struct SourceFile {
 /// Files in the order of the sources, those of a folder or pattern sorted by name. Files of unknown kinds in folders
 /// are passed over with a line in the log; a source that gives no file is an error, and so is a named file of unknown
 /// kind.
-Result<std::vector<SourceFile>> findSourceFiles(FileSystem& files, const std::vector<SourcePattern>& sources,
-                                                Log& log);
+Result<std::vector<SourceFile>> findSourceFiles(FileSystem& files, const std::vector<SourcePattern>& sources, Log& log);
 
 } // namespace millrace

@@ -56,7 +56,7 @@ Json memoryJson(const MemoryFacts& memory) {
 /// Two columns, the second wrapped by nobody: one fact a line.
 class Table {
  public:
-  void row(std::string_view name, std::string_view value) { m_text += fmt::format("{:<22}{}\n", name, value); }
+  void row(std::string_view name, std::string_view value) { m_text += fmt::format("{:<21} {}\n", name, value); }
   std::string take() { return std::move(m_text); }
 
  private:

@@ -14,10 +14,14 @@ constexpr std::size_t queueCapacity = 10000;
 
 Severity severityOf(LogLevel level) {
   switch (level) {
-  case LogLevel::Debug: return Severity::Debug;
-  case LogLevel::Info: return Severity::Info;
-  case LogLevel::Warning: return Severity::Warning;
-  case LogLevel::Error: return Severity::Error;
+  case LogLevel::Debug:
+    return Severity::Debug;
+  case LogLevel::Info:
+    return Severity::Info;
+  case LogLevel::Warning:
+    return Severity::Warning;
+  case LogLevel::Error:
+    return Severity::Error;
   }
   return Severity::Info;
 }
@@ -25,7 +29,8 @@ Severity severityOf(LogLevel level) {
 Error asError(const std::exception& problem) {
   if (const auto* known = dynamic_cast<const EngineException*>(&problem)) return known->error();
   if (dynamic_cast<const std::bad_alloc*>(&problem))
-    return {ErrorKind::DoesNotFit, "the system has no memory left: close other programs, or lower memory.ram_limit so that less is planned"};
+    return {ErrorKind::DoesNotFit,
+            "the system has no memory left: close other programs, or lower memory.ram_limit so that less is planned"};
   return {ErrorKind::Failed, problem.what()};
 }
 } // namespace
@@ -33,8 +38,12 @@ Error asError(const std::exception& problem) {
 class Run::Implementation {
  public:
   Implementation(FileSystem& files, RunDescription description, OwnedRun owned, bool resume, const RunOptions& options)
-      : m_files(files), m_description(std::move(description)), m_owned(std::move(owned)), m_resume(resume),
-        m_queue(queueCapacity, options.wake ? options.wake : [] {}) {}
+      : m_files(files),
+        m_description(std::move(description)),
+        m_owned(std::move(owned)),
+        m_resume(resume),
+        m_queue(
+            queueCapacity, options.wake ? options.wake : [] {}) {}
 
   ~Implementation() {
     m_requests.stop();
@@ -88,10 +97,22 @@ class Run::Implementation {
                   {"loss", m_gauge.loss.load()},
                   {"tokens_per_second", m_gauge.tokensPerSecond.load()}};
     };
-    handlers.pause = [this]() -> Status { m_requests.pause(); return {}; };
-    handlers.resume = [this]() -> Status { m_requests.resume(); return {}; };
-    handlers.checkpoint = [this]() -> Status { m_requests.checkpoint(); return {}; };
-    handlers.stop = [this]() -> Status { m_requests.stop(); return {}; };
+    handlers.pause = [this]() -> Status {
+      m_requests.pause();
+      return {};
+    };
+    handlers.resume = [this]() -> Status {
+      m_requests.resume();
+      return {};
+    };
+    handlers.checkpoint = [this]() -> Status {
+      m_requests.checkpoint();
+      return {};
+    };
+    handlers.stop = [this]() -> Status {
+      m_requests.stop();
+      return {};
+    };
     auto server = ControlServer::start(m_owned.directory, *m_owned.owner, std::move(handlers));
     if (!server) {
       m_log.warning("the run cannot be steered from outside: {}", server.error().message);
@@ -115,8 +136,10 @@ class Run::Implementation {
     } catch (const std::exception& problem) {
       outcome = tl::unexpected<Error>(asError(problem));
     }
-    if (outcome) report.state = RunState::Finished;
-    else if (outcome.error().kind == ErrorKind::Interrupted) report.state = RunState::Interrupted;
+    if (outcome)
+      report.state = RunState::Finished;
+    else if (outcome.error().kind == ErrorKind::Interrupted)
+      report.state = RunState::Interrupted;
     else {
       report.state = RunState::Failed;
       m_log.error("{}", outcome.error().message);
@@ -136,9 +159,11 @@ class Run::Implementation {
 
   Status carryOut(RunOutcomeReport& report) {
     say(RunState::Preparing, {});
-    MILLRACE_TRY(PreparedRun run, prepareRun(m_files, m_description, m_owned.directory, *m_checkpoints, m_resume, m_requests, m_log,
-                                             [this](const std::string& words) { m_log.info("{}", words); }));
-    RunLoop loop(m_files, m_description, run, *m_checkpoints, m_owned.directory, m_requests, *m_reporter, m_gauge, m_log);
+    MILLRACE_TRY(PreparedRun run,
+                 prepareRun(m_files, m_description, m_owned.directory, *m_checkpoints, m_resume, m_requests, m_log,
+                            [this](const std::string& words) { m_log.info("{}", words); }));
+    RunLoop loop(m_files, m_description, run, *m_checkpoints, m_owned.directory, m_requests, *m_reporter, m_gauge,
+                 m_log);
     Status outcome;
     try {
       outcome = loop.train();
@@ -173,10 +198,12 @@ Run::Run(std::unique_ptr<Implementation> implementation) : m_implementation(std:
 Run::~Run() = default;
 
 Result<std::unique_ptr<Run>> Run::start(FileSystem& files, const Project& project, const RunOptions& options) {
-  MILLRACE_TRY(RunDescription description, describeRun(files, project, project.name.empty() ? "project" : project.name));
-  MILLRACE_TRY(OwnedRun owned,
-               createRun(files, options.directory, options.replaceExisting ? ExistingRun::Replace : ExistingRun::Refuse));
-  auto implementation = std::make_unique<Implementation>(files, std::move(description), std::move(owned), false, options);
+  MILLRACE_TRY(RunDescription description,
+               describeRun(files, project, project.name.empty() ? "project" : project.name));
+  MILLRACE_TRY(OwnedRun owned, createRun(files, options.directory,
+                                         options.replaceExisting ? ExistingRun::Replace : ExistingRun::Refuse));
+  auto implementation =
+      std::make_unique<Implementation>(files, std::move(description), std::move(owned), false, options);
   if (const Status begun = implementation->begin(); !begun) {
     implementation->owner().finish(RunState::Failed, begun.error().message);
     return tl::unexpected<Error>(begun.error());
@@ -187,14 +214,16 @@ Result<std::unique_ptr<Run>> Run::start(FileSystem& files, const Project& projec
 Result<std::unique_ptr<Run>> Run::resume(FileSystem& files, const RunOptions& options) {
   const RunDirectory directory(options.directory);
   if (isRun(files, options.directory) && runStatus(files, directory).outcome == RunOutcome::Finished)
-    return badInput(fmt::format("{}: the run has finished; start a new one, or raise the length in a branch of it", options.directory.string()));
+    return badInput(fmt::format("{}: the run has finished; start a new one, or raise the length in a branch of it",
+                                options.directory.string()));
   MILLRACE_TRY(OwnedRun owned, openRun(files, options.directory));
   auto description = readRunDescription(files, directory);
   if (!description) {
     owned.owner->finish(RunState::Failed, description.error().message);
     return tl::unexpected<Error>(description.error());
   }
-  auto implementation = std::make_unique<Implementation>(files, std::move(*description), std::move(owned), true, options);
+  auto implementation =
+      std::make_unique<Implementation>(files, std::move(*description), std::move(owned), true, options);
   if (const Status begun = implementation->begin(); !begun) {
     implementation->owner().finish(RunState::Failed, begun.error().message);
     return tl::unexpected<Error>(begun.error());
@@ -202,12 +231,24 @@ Result<std::unique_ptr<Run>> Run::resume(FileSystem& files, const RunOptions& op
   return std::unique_ptr<Run>(new Run(std::move(implementation)));
 }
 
-void Run::pause() { m_implementation->requests().pause(); }
-void Run::resumeTraining() { m_implementation->requests().resume(); }
-void Run::checkpointNow() { m_implementation->requests().checkpoint(); }
-void Run::stop() { m_implementation->requests().stop(); }
-RunState Run::state() const { return m_implementation->gauge().state; }
-RunOutcomeReport Run::wait() { return m_implementation->wait(); }
+void Run::pause() {
+  m_implementation->requests().pause();
+}
+void Run::resumeTraining() {
+  m_implementation->requests().resume();
+}
+void Run::checkpointNow() {
+  m_implementation->requests().checkpoint();
+}
+void Run::stop() {
+  m_implementation->requests().stop();
+}
+RunState Run::state() const {
+  return m_implementation->gauge().state;
+}
+RunOutcomeReport Run::wait() {
+  return m_implementation->wait();
+}
 
 std::vector<RunEvent> Run::takeEvents() {
   return m_implementation->queue().drain().events;

@@ -1,6 +1,7 @@
 #include "run/run_loop.h"
 
 #include "base/hash.h"
+#include "run/run_charts.h"
 #include "run/store_state.h"
 #include "train/evaluator.h"
 #include "train/sampler.h"
@@ -25,21 +26,33 @@ constexpr auto spacePoll = std::chrono::seconds(2);
 
 RunLoop::RunLoop(FileSystem& files, const RunDescription& description, PreparedRun& run, CheckpointStore& checkpoints,
                  const RunDirectory& directory, RunRequests& requests, RunReporter& reporter, RunGauge& gauge, Log& log)
-    : m_files(files), m_description(description), m_project(description.project), m_run(run), m_checkpoints(checkpoints),
-      m_directory(directory), m_requests(requests), m_reporter(reporter), m_gauge(gauge), m_log(log),
-      m_tokensPerStep(description.project.training.tokensPerStep()), m_lastSave(Clock::now()) {}
+    : m_files(files),
+      m_description(description),
+      m_project(description.project),
+      m_run(run),
+      m_checkpoints(checkpoints),
+      m_directory(directory),
+      m_requests(requests),
+      m_reporter(reporter),
+      m_gauge(gauge),
+      m_log(log),
+      m_tokensPerStep(description.project.training.tokensPerStep()),
+      m_lastSave(Clock::now()) {}
 
 std::int64_t RunLoop::totalSteps() const {
   const TrainingLength& length = m_project.training.length;
   const auto steps = [](double amount) { return static_cast<std::int64_t>(std::ceil(amount - 1e-9)); };
   switch (length.unit) {
-  case LengthUnit::Steps: return steps(length.amount);
-  case LengthUnit::Tokens: return steps(length.amount / static_cast<double>(m_tokensPerStep));
+  case LengthUnit::Steps:
+    return steps(length.amount);
+  case LengthUnit::Tokens:
+    return steps(length.amount / static_cast<double>(m_tokensPerStep));
   case LengthUnit::Epochs: {
     const auto rows = static_cast<double>(m_project.training.microBatch * m_project.training.microBatches);
     return std::max<std::int64_t>(1, steps(length.amount * static_cast<double>(m_run.source->rowsPerEpoch()) / rows));
   }
-  case LengthUnit::Hours: return 0;
+  case LengthUnit::Hours:
+    return 0;
   }
   return 0;
 }
@@ -64,10 +77,18 @@ double RunLoop::learningRateOf(std::int64_t step) const {
   const std::int64_t total = expectedSteps(step);
   LrSchedule schedule;
   switch (training.schedule) {
-  case ScheduleShape::Constant: schedule.kind = LrScheduleKind::Constant; break;
-  case ScheduleShape::Linear: schedule.kind = LrScheduleKind::Linear; break;
-  case ScheduleShape::Cosine: schedule.kind = LrScheduleKind::Cosine; break;
-  case ScheduleShape::Wsd: schedule.kind = LrScheduleKind::Wsd; break;
+  case ScheduleShape::Constant:
+    schedule.kind = LrScheduleKind::Constant;
+    break;
+  case ScheduleShape::Linear:
+    schedule.kind = LrScheduleKind::Linear;
+    break;
+  case ScheduleShape::Cosine:
+    schedule.kind = LrScheduleKind::Cosine;
+    break;
+  case ScheduleShape::Wsd:
+    schedule.kind = LrScheduleKind::Wsd;
+    break;
   }
   schedule.peak = training.learningRate;
   schedule.warmupSteps = training.warmupSteps;
@@ -131,8 +152,8 @@ Status RunLoop::trainStep(const Global& current, const Global& next) {
   TrainerState& state = m_run.state;
   const double rate = learningRateOf(state.step + 1);
   const auto start = Clock::now();
-  MILLRACE_TRY(const StepOutcome outcome,
-               m_run.trainer->step({current.microBatches, next.microBatches, rate}, [this] { return m_requests.stopping(); }));
+  MILLRACE_TRY(const StepOutcome outcome, m_run.trainer->step({current.microBatches, next.microBatches, rate},
+                                                              [this] { return m_requests.stopping(); }));
   const double seconds = secondsSince(start);
   ++state.step;
   state.tokens += m_tokensPerStep;
@@ -155,14 +176,16 @@ Status RunLoop::trainStep(const Global& current, const Global& next) {
   }
   if (!outcome.discarded) return {};
   alert("non-finite",
-        fmt::format("step {}: the loss is {} and the gradient norm {}; the step was discarded ({} in a row)", state.step, outcome.loss,
-                    outcome.gradNorm, state.discardedInRow),
-        m_project.training.clip == ClipMode::Off ? "with clipping off parts of it may have been applied: set training.clip to exact"
-                                                 : "if it goes on, lower training.learning_rate or look at the data");
+        fmt::format("step {}: the loss is {} and the gradient norm {}; the step was discarded ({} in a row)",
+                    state.step, outcome.loss, outcome.gradNorm, state.discardedInRow),
+        m_project.training.clip == ClipMode::Off
+            ? "with clipping off parts of it may have been applied: set training.clip to exact"
+            : "if it goes on, lower training.learning_rate or look at the data");
   if (state.discardedInRow < m_project.training.maxBadSteps) return {};
-  return failed(fmt::format("{} steps in a row had a loss or gradient norm that is not finite; the last good checkpoint stands: lower "
-                            "training.learning_rate and resume or branch from it",
-                            state.discardedInRow));
+  return failed(fmt::format(
+      "{} steps in a row had a loss or gradient norm that is not finite; the last good checkpoint stands: lower "
+      "training.learning_rate and resume or branch from it",
+      state.discardedInRow));
 }
 
 StepMetrics RunLoop::metricsOf(const StepOutcome& outcome, double seconds, double rate) {
@@ -195,7 +218,8 @@ StepMetrics RunLoop::metricsOf(const StepOutcome& outcome, double seconds, doubl
     return now.stallSeconds[i] - before.stallSeconds[i];
   };
   // Weights that come late because AdamW is still at work are the optimizer's fault.
-  const double forOptimizer = std::min(stalled(in, m_inBefore, Stall::Optimizer), stalled(compute, m_computeBefore, Stall::Weights));
+  const double forOptimizer =
+      std::min(stalled(in, m_inBefore, Stall::Optimizer), stalled(compute, m_computeBefore, Stall::Weights));
   metrics.stalls.waitOptimizer = forOptimizer + stalled(compute, m_computeBefore, Stall::Optimizer);
   metrics.stalls.waitWeights = stalled(compute, m_computeBefore, Stall::Weights) - forOptimizer;
   metrics.stalls.waitCopyOut =
@@ -216,7 +240,8 @@ Status RunLoop::afterStep() {
   if (!last && due(m_project.samples.every)) MILLRACE_CHECK(sampleNow());
   const double minutes = m_project.checkpoint.everyMinutes;
   const bool byTime = minutes > 0 && secondsSince(m_lastSave) >= minutes * 60;
-  if (m_requests.takeCheckpoint() || (!finished() && (due(m_project.checkpoint.every) || byTime))) MILLRACE_CHECK(saveNow());
+  if (m_requests.takeCheckpoint() || (!finished() && (due(m_project.checkpoint.every) || byTime)))
+    MILLRACE_CHECK(saveNow());
   if (m_requests.stopping()) return failure(ErrorKind::Interrupted, "stopped on request");
   return waitWhilePaused();
 }
@@ -243,9 +268,11 @@ Status RunLoop::evaluateNow() {
   m_run.trainer->applyPending();
   TrainerState& state = m_run.state;
   MILLRACE_TRY(const EvaluationResult result,
-               evaluate(m_run.trainer->runner(), *m_run.validation, m_project.evaluation.rows, [this] { return m_requests.stopping(); }));
+               evaluate(m_run.trainer->runner(), *m_run.validation, m_project.evaluation.rows,
+                        [this] { return m_requests.stopping(); }));
   m_evaluatedStep = state.step;
-  const bool best = std::isfinite(result.loss) && (!state.bestValidationLoss || result.loss < *state.bestValidationLoss);
+  const bool best =
+      std::isfinite(result.loss) && (!state.bestValidationLoss || result.loss < *state.bestValidationLoss);
   if (best) {
     state.bestValidationLoss = result.loss;
     state.bestValidationStep = state.step;
@@ -254,9 +281,11 @@ Status RunLoop::evaluateNow() {
     ++state.evaluationsWithoutImprovement;
   }
   (void)report(Evaluation{result.loss, result.perplexity, result.bitsPerByte, best});
-  if (m_project.evaluation.earlyStop > 0 && state.evaluationsWithoutImprovement >= m_project.evaluation.earlyStop && !m_stopEarly) {
+  if (m_project.evaluation.earlyStop > 0 && state.evaluationsWithoutImprovement >= m_project.evaluation.earlyStop &&
+      !m_stopEarly) {
     m_stopEarly = true;
-    m_log.info("validation loss has not improved for {} evaluations: training ends early", state.evaluationsWithoutImprovement);
+    m_log.info("validation loss has not improved for {} evaluations: training ends early",
+               state.evaluationsWithoutImprovement);
   }
   if (best && m_project.checkpoint.keepBest) MILLRACE_CHECK(saveNow());
   setState(RunState::Running);
@@ -272,7 +301,8 @@ Status RunLoop::sampleNow() {
     const std::optional<std::int32_t> end = m_run.tokenizer->endOfText();
     if (tokens.empty()) tokens.push_back(end.value_or(0));
     const std::size_t given = tokens.size();
-    const auto limit = static_cast<std::size_t>(std::min(m_project.training.context, static_cast<std::int64_t>(given) + samples.tokens));
+    const auto limit = static_cast<std::size_t>(
+        std::min(m_project.training.context, static_cast<std::int64_t>(given) + samples.tokens));
     // A seed for each step and prompt, so that a resumed run draws the same samples.
     Sampler sampler({samples.temperature, samples.topK, samples.topP},
                     hash64(fmt::format("{}: {}", m_run.state.step, prompt), static_cast<std::uint64_t>(samples.seed)));
@@ -283,7 +313,8 @@ Status RunLoop::sampleNow() {
       if (token == end || token >= m_run.tokenizer->vocabularySize()) break;
       tokens.push_back(token);
     }
-    (void)report(Sample{prompt, m_run.tokenizer->decode(std::span(tokens).subspan(std::min(given, tokens.size())), true)});
+    (void)report(
+        Sample{prompt, m_run.tokenizer->decode(std::span(tokens).subspan(std::min(given, tokens.size())), true)});
   }
   return {};
 }
@@ -347,11 +378,13 @@ Status RunLoop::interrupted() {
     setState(RunState::Saving);
     const auto saved = m_checkpoints.save({parameters, m_run.state, m_run.configText, m_run.tokenizerText}, options);
     if (!saved && saved.error().kind != ErrorKind::Interrupted) return tl::unexpected<Error>(saved.error());
-    if (!saved) return failure(ErrorKind::Interrupted, "stopped; the save was given up and the checkpoint before stands");
+    if (!saved)
+      return failure(ErrorKind::Interrupted, "stopped; the save was given up and the checkpoint before stands");
     m_lastCheckpoint = saved->path;
     (void)report(CheckpointSaved{saved->path.string(), saved->seconds, saved->bytes});
     MILLRACE_CHECK(m_checkpoints.rotate(static_cast<int>(m_project.checkpoint.keep)));
   }
+  drawCharts();
   return failure(ErrorKind::Interrupted, fmt::format("stopped and saved after step {}", m_run.state.step));
 }
 
@@ -359,7 +392,16 @@ Status RunLoop::finish() {
   m_run.trainer->applyPending();
   MILLRACE_CHECK(evaluateNow());
   MILLRACE_CHECK(sampleNow());
-  return saveNow();
+  MILLRACE_CHECK(saveNow());
+  drawCharts();
+  return {};
+}
+
+void RunLoop::drawCharts() {
+  (void)m_reporter.retry();
+  // Charts can be drawn again at any time: a run is not failed for them.
+  if (const Status drawn = writeCharts(m_files, m_directory); !drawn)
+    m_log.warning("the charts could not be written: {}", drawn.error().message);
 }
 
 } // namespace millrace

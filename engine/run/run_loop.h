@@ -1,5 +1,5 @@
-// RunLoop: what a run's thread does once everything is prepared: steps, evaluations, samples, checkpoints, pauses, until the length is reached or
-// somebody stops it.
+// RunLoop: what a run's thread does once everything is prepared: steps, evaluations, samples, checkpoints, pauses,
+// until the length is reached or somebody stops it.
 #pragma once
 
 #include "engine/run.h"
@@ -23,10 +23,11 @@ struct RunGauge {
 
 class RunLoop {
  public:
-  RunLoop(FileSystem& files, const RunDescription& description, PreparedRun& run, CheckpointStore& checkpoints, const RunDirectory& directory,
-          RunRequests& requests, RunReporter& reporter, RunGauge& gauge, Log& log);
+  RunLoop(FileSystem& files, const RunDescription& description, PreparedRun& run, CheckpointStore& checkpoints,
+          const RunDirectory& directory, RunRequests& requests, RunReporter& reporter, RunGauge& gauge, Log& log);
 
-  /// Trains to the end. The error of a run that failed; Interrupted (after a save, unless that was given up) when it was stopped.
+  /// Trains to the end. The error of a run that failed; Interrupted (after a save, unless that was given up) when it
+  /// was stopped.
   Status train();
 
   std::int64_t step() const { return m_run.state.step; }
@@ -50,6 +51,7 @@ class RunLoop {
   Status sampleNow();
   Status saveNow();
   Status finish();
+  void drawCharts();
   Status interrupted();
   Status waitWhilePaused();
   Status waitForSpace(const Error& problem, const std::function<Status()>& retry);

@@ -26,17 +26,33 @@ PlanRequest planRequest(const Project& project, const MemoryLimits& limits) {
   request.shape.slots = static_cast<int>(training.slots);
   if (training.scheduleGroup > 0) request.group = training.scheduleGroup;
   switch (training.recompute) {
-  case RecomputePolicy::Auto: break;
-  case RecomputePolicy::Full: request.recompute = Recompute::Full; break;
-  case RecomputePolicy::Selective: request.recompute = Recompute::Selective; break;
-  case RecomputePolicy::None: request.recompute = Recompute::None; break;
+  case RecomputePolicy::Auto:
+    break;
+  case RecomputePolicy::Full:
+    request.recompute = Recompute::Full;
+    break;
+  case RecomputePolicy::Selective:
+    request.recompute = Recompute::Selective;
+    break;
+  case RecomputePolicy::None:
+    request.recompute = Recompute::None;
+    break;
   }
-  if (training.offloadActivations != Switch::Auto) request.offloadActivations = training.offloadActivations == Switch::On;
+  if (training.offloadActivations != Switch::Auto)
+    request.offloadActivations = training.offloadActivations == Switch::On;
   switch (project.memory.placement) {
-  case PlacementChoice::Auto: request.placement = PlacementPolicy::Auto; break;
-  case PlacementChoice::Ram: request.placement = PlacementPolicy::Host; break;
-  case PlacementChoice::Weights: request.placement = PlacementPolicy::Weights; break;
-  case PlacementChoice::Vram: request.placement = PlacementPolicy::Device; break;
+  case PlacementChoice::Auto:
+    request.placement = PlacementPolicy::Auto;
+    break;
+  case PlacementChoice::Ram:
+    request.placement = PlacementPolicy::Host;
+    break;
+  case PlacementChoice::Weights:
+    request.placement = PlacementPolicy::Weights;
+    break;
+  case PlacementChoice::Vram:
+    request.placement = PlacementPolicy::Device;
+    break;
   }
   request.deviceLimit = limits.device;
   request.hostLimit = limits.host;

@@ -41,10 +41,17 @@ std::string fingerprintOf(const RunDescription& description) {
 
 class Preparation {
  public:
-  Preparation(FileSystem& files, const RunDescription& description, const RunDirectory& directory, CheckpointStore& checkpoints,
-              const RunRequests& requests, Log& log, const std::function<void(const std::string&)>& say)
-      : m_files(files), m_description(description), m_project(description.project), m_directory(directory),
-        m_checkpoints(checkpoints), m_requests(requests), m_log(log), m_say(say) {}
+  Preparation(FileSystem& files, const RunDescription& description, const RunDirectory& directory,
+              CheckpointStore& checkpoints, const RunRequests& requests, Log& log,
+              const std::function<void(const std::string&)>& say)
+      : m_files(files),
+        m_description(description),
+        m_project(description.project),
+        m_directory(directory),
+        m_checkpoints(checkpoints),
+        m_requests(requests),
+        m_log(log),
+        m_say(say) {}
 
   Result<PreparedRun> run(bool resume) {
     const HardwareProfile profile = detectHardware({m_directory.path()});
@@ -70,25 +77,30 @@ class Preparation {
       BpeTrainerOptions options;
       options.vocabularySize = training.vocabulary;
       options.byteLimit = training.bytes;
-      MILLRACE_TRY(m_run.tokenizerText, trainTokenizer(m_files, *m_run.pool, m_log, dataSpecOf(m_project), options, progress(), {}));
+      MILLRACE_TRY(m_run.tokenizerText,
+                   trainTokenizer(m_files, *m_run.pool, m_log, dataSpecOf(m_project), options, progress(), {}));
     }
     MILLRACE_CHECK(writeTextFile(m_files, tokenizerCopy(m_directory), m_run.tokenizerText));
     MILLRACE_TRY(Tokenizer tokenizer, Tokenizer::parse(m_run.tokenizerText, tokenizerCopy(m_directory).string()));
     if (tokenizer.vocabularySize() > m_description.spec.vocabulary)
-      return badInput(fmt::format("the tokenizer has {} tokens, the model's vocab_size is {}: they do not belong together, or the model "
-                                  "needs more rows",
-                                  tokenizer.vocabularySize(), m_description.spec.vocabulary));
+      return badInput(fmt::format(
+          "the tokenizer has {} tokens, the model's vocab_size is {}: they do not belong together, or the model "
+          "needs more rows",
+          tokenizer.vocabularySize(), m_description.spec.vocabulary));
     m_run.tokenizer = std::make_unique<Tokenizer>(std::move(tokenizer));
     return {};
   }
 
   Status prepareData() {
     m_say("reading the data");
-    MILLRACE_TRY(m_run.dataset, prepareDataset(m_files, *m_run.pool, m_log, dataSpecOf(m_project), *m_run.tokenizer, progress()));
+    MILLRACE_TRY(m_run.dataset,
+                 prepareDataset(m_files, *m_run.pool, m_log, dataSpecOf(m_project), *m_run.tokenizer, progress()));
     const DatasetSummary& summary = m_run.dataset->summary();
-    m_say(fmt::format("{} documents, {} tokens to train on, {} held back for validation", formatCount(summary.documents),
-                      formatCount(summary.trainingTokens), formatCount(summary.validationTokens)));
-    MILLRACE_TRY(m_run.source, m_run.dataset->trainingSource(m_project.training.context, static_cast<std::uint64_t>(m_project.training.seed)));
+    m_say(fmt::format("{} documents, {} tokens to train on, {} held back for validation",
+                      formatCount(summary.documents), formatCount(summary.trainingTokens),
+                      formatCount(summary.validationTokens)));
+    MILLRACE_TRY(m_run.source, m_run.dataset->trainingSource(m_project.training.context,
+                                                             static_cast<std::uint64_t>(m_project.training.seed)));
     MILLRACE_TRY(m_run.validation, m_run.dataset->validationReader(m_project.training.context));
     return {};
   }
@@ -98,7 +110,8 @@ class Preparation {
       const auto time = std::chrono::steady_clock::now();
       if (now.total > 0 && time - last > std::chrono::seconds(2)) {
         last = time;
-        m_say(fmt::format("{}: {} of {}", now.phase == DataProgress::Phase::Checking ? "checking the data" : "tokenizing",
+        m_say(fmt::format("{}: {} of {}",
+                          now.phase == DataProgress::Phase::Checking ? "checking the data" : "tokenizing",
                           formatBytes(now.done), formatBytes(now.total)));
       }
       return !m_requests.stopping();
@@ -106,7 +119,8 @@ class Preparation {
   }
 
   Status prepareTrainer() {
-    m_say(fmt::format("allocating {} of device and {} of host memory", formatBytes(m_run.plan.total(MemoryTier::Device)),
+    m_say(fmt::format("allocating {} of device and {} of host memory",
+                      formatBytes(m_run.plan.total(MemoryTier::Device)),
                       formatBytes(m_run.plan.total(MemoryTier::Host))));
     m_run.device = createCpuDevice(*m_run.pool, m_run.plan.deviceLimit, m_run.plan.hostLimit);
     TrainerOptions options;
@@ -133,10 +147,12 @@ class Preparation {
     StoreState parameters(*m_run.trainer);
     MILLRACE_TRY(state, m_checkpoints.loadLatest(parameters));
     if (state.configFingerprint != config)
-      return badInput(fmt::format("{}: the model or precision differs from what its checkpoint was trained with; start a new run for other settings",
+      return badInput(fmt::format("{}: the model or precision differs from what its checkpoint was trained with; start "
+                                  "a new run for other settings",
                                   m_directory.path().string()));
     if (state.dataFingerprint != data)
-      return badInput(fmt::format("{}: the data or tokenizer changed since the checkpoint of step {}, so the run cannot go on as if it had never "
+      return badInput(fmt::format("{}: the data or tokenizer changed since the checkpoint of step {}, so the run "
+                                  "cannot go on as if it had never "
                                   "stopped; bring the files back, or start a new run",
                                   m_directory.path().string(), state.step));
     m_run.trainer->setUpdates(state.optimizerSteps);
@@ -149,15 +165,17 @@ class Preparation {
     if (const auto* folder = std::get_if<ModelFolder>(&m_project.model)) {
       m_say("loading the model");
       MILLRACE_TRY(const ModelReader reader, ModelReader::open(m_files, folder->folder, m_description.spec));
-      return loadWeights(runner.store(), stream, [&](const BlockSpec& block, std::int64_t first, std::span<float> values) {
-        return reader.readBlock(block, first, values);
-      });
+      return loadWeights(runner.store(), stream,
+                         [&](const BlockSpec& block, std::int64_t first, std::span<float> values) {
+                           return reader.readBlock(block, first, values);
+                         });
     }
     const auto seed = static_cast<std::uint64_t>(m_project.training.seed);
-    return loadWeights(runner.store(), stream, [&](const BlockSpec& block, std::int64_t first, std::span<float> values) -> Status {
-      initialBlockValues(m_description.spec, block, seed, first, values);
-      return {};
-    });
+    return loadWeights(runner.store(), stream,
+                       [&](const BlockSpec& block, std::int64_t first, std::span<float> values) -> Status {
+                         initialBlockValues(m_description.spec, block, seed, first, values);
+                         return {};
+                       });
   }
 
   FileSystem& m_files;
@@ -188,13 +206,15 @@ Result<RunDescription> describeRun(FileSystem& files, const Project& project, co
   RunDescription description;
   description.project = project;
   if (project.training.device.rfind("cuda", 0) == 0)
-    return badInput(fmt::format("training.device is {}, but this program was built without CUDA; use auto or cpu", project.training.device));
+    return badInput(fmt::format("training.device is {}, but this program was built without CUDA; use auto or cpu",
+                                project.training.device));
   MILLRACE_TRY(description.spec, readProjectModel(files, project, source));
   Path tokenizer;
   if (const auto* file = std::get_if<TokenizerFile>(&project.tokenizer)) tokenizer = file->file;
   if (std::holds_alternative<TokenizerOfModel>(project.tokenizer)) {
     const auto* folder = std::get_if<ModelFolder>(&project.model);
-    if (!folder) return badInput(fmt::format("{}: tokenizer is missing: give a file, or train one on the data", source));
+    if (!folder)
+      return badInput(fmt::format("{}: tokenizer is missing: give a file, or train one on the data", source));
     tokenizer = folder->folder / "tokenizer.json";
   }
   if (tokenizer.empty()) return description;
@@ -210,7 +230,9 @@ Json runFileContents(const RunDescription& description) {
   contents["format"] = 1;
   contents["program"] = MILLRACE_VERSION;
   contents["project"] = projectToJson(description.project);
-  contents["hardware"] = {{"host", profile.host}, {"cpu", profile.cpu.name}, {"usable_cores", profile.cpu.usableCores},
+  contents["hardware"] = {{"host", profile.host},
+                          {"cpu", profile.cpu.name},
+                          {"usable_cores", profile.cpu.usableCores},
                           {"memory_bytes", profile.memory.total}};
   return contents;
 }
@@ -220,7 +242,8 @@ Result<RunDescription> readRunDescription(FileSystem& files, const RunDirectory&
   if (!contents.is_object() || !contents.contains("project"))
     return badInput(fmt::format("{}: has no project, expected the run.json of a run", directory.runFile().string()));
   const std::string source = directory.runFile().string();
-  MILLRACE_TRY(Project project, projectFromJson(contents.at("project"), source, std::filesystem::absolute(directory.path())));
+  MILLRACE_TRY(Project project,
+               projectFromJson(contents.at("project"), source, std::filesystem::absolute(directory.path())));
   // The run keeps the tokenizer that it began with.
   if (files.exists(tokenizerCopy(directory)) && std::holds_alternative<TokenizerTraining>(project.tokenizer)) {
     Project described = project;

@@ -51,8 +51,9 @@ struct PreparedRun {
   TrainerState state; ///< of the checkpoint, or of the beginning
 };
 
-/// Takes long: trains the tokenizer, tokenises, allocates, loads. With resume the state is that of the newest good checkpoint, and the beginning's when
-/// there is none yet. say: progress in words. Errors as they come; Interrupted when requests say stop.
+/// Takes long: trains the tokenizer, tokenises, allocates, loads. With resume the state is that of the newest good
+/// checkpoint, and the beginning's when there is none yet. say: progress in words. Errors as they come; Interrupted
+/// when requests say stop.
 Result<PreparedRun> prepareRun(FileSystem& files, const RunDescription& description, const RunDirectory& directory,
                                CheckpointStore& checkpoints, bool resume, const RunRequests& requests, Log& log,
                                const std::function<void(const std::string&)>& say);

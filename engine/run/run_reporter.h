@@ -1,4 +1,5 @@
-// Where everything that a run has to say goes: its files, whoever holds it, and whoever watches through the control socket.
+// Where everything that a run has to say goes: its files, whoever holds it, and whoever watches through the control
+// socket.
 #pragma once
 
 #include "base/log.h"
@@ -18,7 +19,8 @@ class RunReporter {
   /// Afterwards events are published there too.
   void setServer(ControlServer* server) { m_server = server; }
 
-  /// Writes the event down and passes it on. OutOfSpace when the disk is full: it is passed on and waits to be written (see retry()).
+  /// Writes the event down and passes it on. OutOfSpace when the disk is full: it is passed on and waits to be written
+  /// (see retry()).
   Status report(RunEvent event);
   /// Writes what waits.
   Status retry() { return m_journal.retry(); }

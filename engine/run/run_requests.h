@@ -1,4 +1,5 @@
-// What a run has been asked to do, from any thread; the run's thread looks between blocks and steps, or waits here while it is paused.
+// What a run has been asked to do, from any thread; the run's thread looks between blocks and steps, or waits here
+// while it is paused.
 #pragma once
 
 #include "base/mutex.h"

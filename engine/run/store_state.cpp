@@ -5,9 +5,12 @@ namespace millrace {
 namespace {
 TensorStore::Quantity quantityOf(StatePlane plane) {
   switch (plane) {
-  case StatePlane::Master: return TensorStore::Quantity::Master;
-  case StatePlane::FirstMoment: return TensorStore::Quantity::Moment1;
-  case StatePlane::SecondMoment: return TensorStore::Quantity::Moment2;
+  case StatePlane::Master:
+    return TensorStore::Quantity::Master;
+  case StatePlane::FirstMoment:
+    return TensorStore::Quantity::Moment1;
+  case StatePlane::SecondMoment:
+    return TensorStore::Quantity::Moment2;
   }
   return TensorStore::Quantity::Master;
 }

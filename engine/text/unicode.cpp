@@ -29,8 +29,9 @@ CharKind kindOf(char32_t code) {
 } // namespace
 
 CharKindTable::CharKindTable() {
-  std::map<std::vector<std::uint8_t>, std::uint16_t> known;
-  std::vector<std::uint8_t> block(256);
+  using Block = std::array<std::uint8_t, 256>;
+  std::map<Block, std::uint16_t> known;
+  Block block{};
   for (char32_t high = 0; high < m_blockOf.size(); ++high) {
     for (char32_t low = 0; low < 256; ++low) block[low] = static_cast<std::uint8_t>(kindOf(high << 8 | low));
     const auto [entry, fresh] = known.emplace(block, static_cast<std::uint16_t>(known.size()));

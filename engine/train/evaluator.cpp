@@ -24,7 +24,8 @@ Result<EvaluationResult> evaluate(ForwardRunner& runner, ValidationReader& reade
     bytes = std::accumulate(batch.textBytes.begin(), batch.textBytes.end(), bytes);
     left -= batch.batch.rows;
   }
-  if (result.targets == 0) return badInput("there is no validation text to evaluate on: raise data.validation_fraction");
+  if (result.targets == 0)
+    return badInput("there is no validation text to evaluate on: raise data.validation_fraction");
   result.loss = sum / static_cast<double>(result.targets);
   result.perplexity = std::exp(result.loss);
   if (bytes > 0) result.bitsPerByte = sum / std::numbers::ln2 / static_cast<double>(bytes);

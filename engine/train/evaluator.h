@@ -13,8 +13,8 @@ struct EvaluationResult {
   std::int64_t targets = 0;
 };
 
-/// Evaluates at most maxRows rows (0: all), from the first. All scheduled updates must have been applied. Interrupted when stop() answers true
-/// between batches; BadInput when the rows hold no target.
+/// Evaluates at most maxRows rows (0: all), from the first. All scheduled updates must have been applied. Interrupted
+/// when stop() answers true between batches; BadInput when the rows hold no target.
 Result<EvaluationResult> evaluate(ForwardRunner& runner, ValidationReader& reader, std::int64_t maxRows,
                                   const std::function<bool()>& stop = {});
 

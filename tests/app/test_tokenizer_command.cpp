@@ -150,7 +150,7 @@ class TestTokenizerCommand : public QObject {
     QTest::newRow("unknown field") << "text"
                                    << "280" << QByteArray("text");
     QTest::newRow("vocabulary without room") << "body"
-                                             << "100" << QByteArray("256");
+                                             << "100" << QByteArray("257");
   }
   void badTrainingLeavesNoFile() {
     QFETCH(QString, field);

@@ -76,11 +76,12 @@ class CountingStream : public Stream {
   explicit CountingStream(Device& device) : m_device(device) {}
   Device& device() override { return m_device; }
   const std::string& name() const override { return m_name; }
-  void wait(const Event&) override {}
+  void wait(const Event&, Stall) override {}
   Event record() override { return {}; }
   void copy(void*, const void*, Bytes) override {}
   void zero(void*, Bytes) override {}
   void hostTask(std::function<void()>) override {}
+  StreamUse use() const override { return {}; }
 
  private:
   Device& m_device;

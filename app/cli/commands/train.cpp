@@ -1,6 +1,7 @@
 #include "train.h"
 
 #include "engine/hardware.h"
+#include "engine/plan.h"
 #include "engine/runs.h"
 #include "project_options.h"
 #include "run_session.h"
@@ -47,12 +48,20 @@ Result<int> train(Program& program, const TrainOptions& options) {
     if (!options.json) describeRun(program, directory, true);
     return done;
   }
-  for (const std::string& notice : gpuNotices(inspectMachine())) console.line(notice);
+  const HardwareProfile machine = inspectMachine();
+  for (const std::string& notice : gpuNotices(machine)) console.line(notice);
   const bool resume = decision.action == Resume;
+  if (!resume) {
+    // A run that cannot be is not begun: no folder of it is left.
+    MILLRACE_TRY(const PlanReport plan, planProject(program.files, project, options.project.project, machine));
+    if (!plan.fits)
+      return failure(ErrorKind::DoesNotFit, fmt::format("{}: {}", options.project.project, plan.shortfall));
+  }
+  if (decision.action == Restart) console.line("this run ended before its first checkpoint: it begins anew");
   console.line(fmt::format("{} {}", resume ? "going on with the run in" : "run:", directory.string()));
   return carryThrough(program, {directory, options.json}, [&](RunOptions run) {
     if (resume) return Run::resume(program.files, run);
-    run.replaceExisting = options.replace;
+    run.replaceExisting = options.replace || decision.action == Restart;
     return Run::start(program.files, project, run);
   });
 }

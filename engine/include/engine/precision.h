@@ -1,5 +1,5 @@
-// What a run computes in, how its gradients wait for the clip factor, what it keeps for backward. Values shared by projects
-// and plans.
+// What a run computes in, how its gradients wait for the clip factor, what it keeps for backward. Values shared by
+// projects and plans.
 #pragma once
 
 #include <string_view>

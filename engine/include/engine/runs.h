@@ -58,6 +58,7 @@ Path newRunDirectory(FileSystem& files, const Path& folder, const Project& proje
 struct StartDecision {
   enum class Action {
     Start,    ///< no run is there
+    Restart,  ///< it ended before its first checkpoint: nothing is lost by beginning anew, with the settings of now
     Resume,   ///< it was interrupted, or failed
     Finished, ///< nothing is left to do
   };

@@ -43,8 +43,8 @@ struct StepMetrics {
   std::int64_t step = 0;       ///< 1 for the first
   std::int64_t totalSteps = 0; ///< that the run will have taken in the end, as far as is known now; 0: not known
   double time = 0;             ///< when it ended, seconds since 1970
-  double loss = 0;       ///< mean over unmasked targets; may be NaN or infinite
-  double gradNorm = 0;   ///< before clipping
+  double loss = 0;             ///< mean over unmasked targets; may be NaN or infinite
+  double gradNorm = 0;         ///< before clipping
   double learningRate = 0;
   std::int64_t tokens = 0; ///< of this step
   std::int64_t tokensTotal = 0;

@@ -1,0 +1,156 @@
+#include "bench.h"
+
+#include "engine/bench.h"
+#include "engine/hardware.h"
+#include "progress.h"
+#include "project_options.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace millrace::cli {
+
+namespace {
+
+std::string perSecond(double bytes) {
+  return formatBytes(static_cast<Bytes>(bytes)) + "/s";
+}
+
+std::string describe(const BenchMachine& machine) {
+  return fmt::format("{}, {} of {} cores, {}, {} of memory", machine.processor, machine.threads, machine.cores,
+                     machine.instructionSet, formatBytes(machine.memory));
+}
+
+struct StepOptions {
+  ProjectOptions project;
+  BenchStepOptions bench;
+  bool json = false;
+};
+
+Result<int> step(Program& program, const StepOptions& options) {
+  Console& console = program.console;
+  if (options.json) console.reserveOutput();
+  MILLRACE_TRY(const Project project, readProject(program, options.project));
+  MILLRACE_CHECK(checkDevice(project.training.device, options.project.project + ": training.device"));
+  BenchStepOptions bench = options.bench;
+  Progress progress(console);
+  bench.progress = [&](int doneRounds, int rounds) {
+    progress.update("measuring rounds", Progress::Unit::Count, doneRounds, rounds);
+    return true;
+  };
+  MILLRACE_TRY(const BenchStepReport report, benchStep(program.files, project, options.project.project, bench));
+  if (options.json) {
+    console.result(toJson(report));
+    return done;
+  }
+  console.line(describe(report.machine));
+  console.line(fmt::format("{}: {} parameters, {} layers of which {} streamed, {}, clip {}, recompute {}, groups of {}",
+                           report.project, formatCount(report.parameters), report.layers, report.streamedLayers,
+                           report.precision, report.clip, report.recompute, report.group));
+  console.line(
+      fmt::format("step of {} tokens: {:.4f} s, {:.0f} tokens/s; forward {:.4f} s, backward {:.4f} s, optimizer "
+                  "(beside them) {:.4f} s",
+                  formatCount(report.tokens), report.seconds, report.tokensPerSecond, report.forwardSeconds,
+                  report.backwardSeconds, report.optimizerSeconds));
+  console.line(fmt::format("its matrix products alone: {:.4f} s, {:.1f} GFLOP/s: {:.1f}% of the step",
+                           report.productSeconds, report.productFlops / std::max(report.productSeconds, 1e-12) / 1e9,
+                           100 * report.productShare));
+  console.line(fmt::format("copied in {} in {:.4f} s, out {} in {:.4f} s; peak {} of device, {} of host memory",
+                           formatBytes(report.bytesIn), report.copyInSeconds, formatBytes(report.bytesOut),
+                           report.copyOutSeconds, formatBytes(report.devicePeak), formatBytes(report.hostPeak)));
+  for (const BenchStepReport::Stall& stall : report.stalls)
+    if (stall.seconds > 0) console.line(fmt::format("waited for {}: {:.4f} s", stall.cause, stall.seconds));
+  return done;
+}
+
+struct MachineOptions {
+  ComputeOptions compute;
+  std::int64_t parameters = 64'000'000;
+  std::string size;
+  int rounds = 9;
+  bool json = false;
+};
+
+Result<int> optimizer(Program& program, const MachineOptions& options) {
+  Console& console = program.console;
+  if (options.json) console.reserveOutput();
+  MILLRACE_TRY(const BenchOptimizerReport report, benchOptimizer(options.compute, options.parameters, options.rounds));
+  if (options.json) {
+    console.result(toJson(report));
+    return done;
+  }
+  console.line(describe(report.machine));
+  console.line(fmt::format("a loop that only reads 16 and writes 12 bytes a parameter: {}",
+                           perSecond(report.trafficBytesPerSecond)));
+  console.line(fmt::format("AdamW, fp32 weights: {} million parameters/s, {}, {:.1f}% of that loop",
+                           formatCount(static_cast<std::int64_t>(report.fp32ParametersPerSecond / 1e6)),
+                           perSecond(report.fp32BytesPerSecond), 100 * report.fp32Share));
+  console.line(fmt::format("AdamW, split weights: {} million parameters/s, {}, {:.1f}% of that loop",
+                           formatCount(static_cast<std::int64_t>(report.splitParametersPerSecond / 1e6)),
+                           perSecond(report.splitBytesPerSecond), 100 * report.splitShare));
+  return done;
+}
+
+Result<int> copy(Program& program, const MachineOptions& options) {
+  Console& console = program.console;
+  if (options.json) console.reserveOutput();
+  Bytes bytes = 256 * MiB;
+  if (!options.size.empty()) {
+    const auto parsed = parseBytes(options.size);
+    if (!parsed) return badInput("--size: " + parsed.error().message);
+    bytes = *parsed;
+  }
+  MILLRACE_TRY(const BenchCopyReport report, benchCopy(options.compute, bytes, options.rounds));
+  if (options.json) {
+    console.result(toJson(report));
+    return done;
+  }
+  console.line(describe(report.machine));
+  console.line(fmt::format("{}: {} in, {} out, {} both ways at once, pieces of {}", report.device,
+                           perSecond(report.inBytesPerSecond), perSecond(report.outBytesPerSecond),
+                           perSecond(report.bothBytesPerSecond), formatBytes(report.bytes)));
+  return done;
+}
+
+void addMachineOptions(CLI::App& command, MachineOptions& options) {
+  command.add_option("--threads", options.compute.threads, "Default: the usable cores")
+      ->option_text("N")
+      ->check(CLI::Range(0, 4096));
+  command.add_option("--rounds", options.rounds, "The median of so many is shown; default: 9")
+      ->option_text("N")
+      ->check(CLI::Range(1, 1000));
+  command.add_flag("--json", options.json, "Print JSON");
+}
+
+} // namespace
+
+void addBench(CLI::App& app, Program& program) {
+  CLI::App* const group = app.add_subcommand("bench", "Measure this machine, and the engine on it");
+  group->require_subcommand(1);
+  group->footer("Example:\n  millrace bench step projects/quickstart.json");
+  const auto [stepCommand, stepOptions] = addCommand(
+      *group, program, "step", "Time a project's training step, and its matrix products alone. Reads no data",
+      "millrace bench step projects/quickstart.json --rounds 5", &step);
+  addProjectOptions(*stepCommand, stepOptions->project);
+  stepCommand->add_option("--rounds", stepOptions->bench.rounds, "The median of so many is shown; default: 3")
+      ->option_text("N")
+      ->check(CLI::Range(1, 1000));
+  stepCommand->add_option("--steps", stepOptions->bench.stepsPerRound, "Steps in a round; default: 2")
+      ->option_text("N")
+      ->check(CLI::Range(1, 100000));
+  stepCommand->add_flag("--json", stepOptions->json, "Print JSON");
+  const auto [optimizerCommand, optimizerOptions] =
+      addCommand(*group, program, "optimizer", "Time AdamW on the host against the memory traffic that it must have",
+                 "millrace bench optimizer --json", &optimizer);
+  addMachineOptions(*optimizerCommand, *optimizerOptions);
+  optimizerCommand->add_option("--parameters", optimizerOptions->parameters, "Takes 20 bytes each; default: 64000000")
+      ->option_text("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  const auto [copyCommand, copyOptions] = addCommand(
+      *group, program, "copy", "Time copies between host and device memory", "millrace bench copy --size 1GiB", &copy);
+  addMachineOptions(*copyCommand, *copyOptions);
+  copyCommand->add_option("--size", copyOptions->size, "Of a copy; takes four times as much; default: 256MiB")
+      ->option_text("SIZE");
+}
+
+} // namespace millrace::cli
