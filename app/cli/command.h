@@ -15,8 +15,10 @@ namespace millrace::cli {
 struct Program {
   FileSystem& files;
   Console& console;
+  /// Standard output is what the command is for: not being able to write it is a failure.
+  bool outputIsResult = true;
   /// The chosen command; gives the exit code, or the error to print.
-  std::function<Result<int>()> action;
+  std::function<Result<int>()> action = {};
 };
 
 /// A command with options of the type Options, run by `run(program, options)`. The example stands at the end of its

@@ -85,12 +85,16 @@ void Console::flush() {
 
 std::string printable(std::string_view text) {
   std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F)
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
+    const bool control = (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7F;
+    const bool highControl = byte == 0xC2 && next >= 0x80 && next < 0xA0; // U+0080 to U+009F
+    if (control || highControl)
       result += "\xEF\xBF\xBD"; // U+FFFD
     else
-      result += c;
+      result += text[i];
+    if (highControl) ++i;
   }
   return result;
 }

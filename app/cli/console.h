@@ -30,6 +30,8 @@ class Console {
   void progress(std::string_view text, bool important = false);
   /// Takes the rewritten line away, or (keep) leaves its last state standing.
   void endProgress(bool keep = false);
+  /// Whether progress is one line that is rewritten.
+  bool rewritesProgress() const { return people().isTerminal(); }
   /// Whether progress() would show anything now: texts need not be made for nothing.
   bool progressDue() const;
 

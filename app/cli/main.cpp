@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN); // a reader that goes away ends the output, not the work
   LocalFileSystem files;
   Console console;
-  Program program{files, console, {}};
+  Program program{files, console};
   CLI::App app("Trains language models larger than the GPU's memory, at full precision, on one machine.", "millrace");
   app.set_version_flag("--version", "millrace " MILLRACE_VERSION);
   app.require_subcommand(1);
@@ -87,7 +87,7 @@ int main(int argc, char** argv) {
   }
   console.endProgress();
   console.flush();
-  if (const int problem = console.out().error(); problem && code == done) {
+  if (const int problem = console.out().error(); problem && code == done && program.outputIsResult) {
     console.error(fmt::format("cannot write to standard output: {}", std::strerror(problem)));
     code = failedWhileRunning;
   }

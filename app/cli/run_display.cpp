@@ -108,7 +108,7 @@ std::string RunDisplay::progressText(const StepMetrics& metrics) const {
 }
 
 void RunDisplay::finish() {
-  if (m_last && !m_lastShown) m_console.progress(progressText(*m_last), true);
+  if (m_last && (!m_lastShown || m_console.rewritesProgress())) m_console.progress(progressText(*m_last), true);
   m_console.endProgress(true);
 }
 

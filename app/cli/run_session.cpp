@@ -79,8 +79,9 @@ void describeRun(Program& program, const std::filesystem::path& directory, bool 
 Result<int> carryThrough(Program& program, const RunSession& session,
                          const std::function<Result<std::unique_ptr<Run>>(const RunOptions&)>& open) {
   if (session.json) program.console.reserveOutput();
-  std::unique_ptr<Run> run; // outlives the thread that signals come on
-  StopSignals signals;      // before the run's threads
+  program.outputIsResult = false; // the run is: its files have all that is shown here
+  std::unique_ptr<Run> run;       // outlives the thread that signals come on
+  StopSignals signals;            // before the run's threads
   const auto bell = std::make_shared<Bell>();
   RunOptions options;
   options.directory = session.directory;

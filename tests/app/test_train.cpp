@@ -139,6 +139,16 @@ class TestTrain : public QObject {
     equalsTheWholeRun();
   }
 
+  void aFullDiskBehindTheOutputIsIgnored() {
+    QProcess process;
+    process.setStandardOutputFile("/dev/full");
+    process.start(MILLRACE_PROGRAM, {"train", m_project, "--run-dir", m_run});
+    QVERIFY(process.waitForFinished(patienceMs));
+    QCOMPARE(process.exitStatus(), QProcess::NormalExit);
+    QCOMPARE(process.exitCode(), 0);
+    equalsTheWholeRun();
+  }
+
   void killedAndResumedOrStarted() {
     const QStringList command{"train", m_project, "--resume-or-start"};
     const QStringList environment{"MILLRACE_RUNS=" + m_folder->path()};
