@@ -4,9 +4,9 @@
 #include "base/atomic_file.h"
 #include "base/bf16.h"
 #include "model/config_import.h"
+#include "run/control_tokens.h"
 #include "storage/model_writer.h"
 
-#include <algorithm>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -31,16 +31,6 @@ std::string tokenizerConfig(const Tokenizer& tokenizer, const ModelSpec& spec) {
   json["model_max_length"] = spec.maxPositions;
   json["clean_up_tokenization_spaces"] = false;
   return json.dump(2) + "\n";
-}
-
-/// A config that names no begin and end tokens has its family's customary ids, which in another tokenizer are letters:
-/// generation in other programs would stop at them.
-void nameControlTokens(ModelSpec& spec, const Tokenizer& tokenizer) {
-  const auto isControl = [&](std::int64_t id) { return tokenizer.isSpecial(static_cast<std::int32_t>(id)); };
-  if (spec.bosToken && !isControl(*spec.bosToken)) spec.bosToken = tokenizer.beginOfText();
-  if (std::all_of(spec.eosTokens.begin(), spec.eosTokens.end(), isControl) && !spec.eosTokens.empty()) return;
-  spec.eosTokens.clear();
-  if (const auto end = tokenizer.endOfText()) spec.eosTokens.push_back(*end);
 }
 
 class Exporter {

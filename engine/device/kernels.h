@@ -148,11 +148,6 @@ struct ConvertArgs {
   TensorView x, y;
 };
 
-/// y += x: fp32, contiguous.
-struct AddArgs {
-  TensorView x, y;
-};
-
 /// The numbers of one AdamW update, computed once in double on the host and rounded to fp32; see optim/adamw.h.
 struct AdamWScalars {
   float beta1 = 0, oneMinusBeta1 = 0;
@@ -196,7 +191,6 @@ class Kernels {
   virtual void sum(Stream& stream, const SumArgs& args) = 0;
   virtual void sumOfSquares(Stream& stream, const SumOfSquaresArgs& args) = 0;
   virtual void convert(Stream& stream, const ConvertArgs& args) = 0;
-  virtual void add(Stream& stream, const AddArgs& args) = 0;
   virtual void adamW(Stream& stream, const AdamWArgs& args) = 0;
 };
 

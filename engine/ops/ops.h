@@ -3,7 +3,6 @@
 
 #include "ops/activation.h"       // IWYU pragma: export
 #include "ops/adamw.h"            // IWYU pragma: export
-#include "ops/add.h"              // IWYU pragma: export
 #include "ops/attention.h"        // IWYU pragma: export
 #include "ops/bias_gradient.h"    // IWYU pragma: export
 #include "ops/convert.h"          // IWYU pragma: export

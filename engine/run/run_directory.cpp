@@ -16,8 +16,9 @@ namespace millrace {
 namespace {
 
 /// What a run writes beside its attempts of metrics; `owner` stays when a run is replaced, since it carries the lock.
-constexpr std::array<std::string_view, 8> runEntries = {"run.json",    "metrics.jsonl", "events.jsonl", "samples.jsonl",
-                                                        "checkpoints", "log.txt",       "control",      "owner"};
+constexpr std::array<std::string_view, 10> runEntries = {
+    "run.json", "metrics.jsonl", "events.jsonl", "samples.jsonl",  "checkpoints",
+    "log.txt",  "control",       "owner",        "tokenizer.json", "charts"};
 
 bool belongsToRun(std::string_view name) {
   if (name.ends_with(".tmp")) name.remove_suffix(4);
@@ -47,8 +48,10 @@ Result<OwnedRun> createRun(FileSystem& files, const Path& path, ExistingRun exis
   const RunDirectory directory(path);
   MILLRACE_CHECK(files.createDirectories(path));
   MILLRACE_TRY(std::vector<std::string> names, files.list(path));
+  // The owner's record comes first and goes last: where it is missing, names like those of a run are someone else's.
+  const bool begun = isRun(files, path) || files.exists(directory.owner());
   for (const std::string& name : names)
-    if (!belongsToRun(name) && !isRun(files, path))
+    if (!begun || (!belongsToRun(name) && !isRun(files, path)))
       return badInput(fmt::format("{}: is not empty ({} is there) and not a run: choose an empty or a new folder",
                                   path.string(), name));
   const auto refuse = [&] {

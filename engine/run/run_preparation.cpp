@@ -7,6 +7,7 @@
 #include "model/initialization.h"
 #include "project/project_file.h"
 #include "project/project_model.h"
+#include "run/control_tokens.h"
 #include "run/run_plan.h"
 #include "run/store_state.h"
 #include "storage/model_reader.h"
@@ -57,7 +58,6 @@ class Preparation {
     const HardwareProfile profile = detectHardware({m_directory.path()});
     const std::int64_t threads = m_project.training.threads > 0 ? m_project.training.threads : profile.cpu.usableCores;
     m_run.pool = std::make_unique<ThreadPool>(static_cast<int>(threads));
-    m_run.configText = configFromModelSpec(m_description.spec, "float32").dump(2) + "\n";
     // What costs nothing and may refuse comes first.
     MILLRACE_TRY(m_run.plan, planMemory(m_description.spec, planRequest(m_project, memoryLimits(m_project, profile))));
     MILLRACE_CHECK(prepareTokenizer());
@@ -87,6 +87,9 @@ class Preparation {
           "the tokenizer has {} tokens, the model's vocab_size is {}: they do not belong together, or the model "
           "needs more rows",
           tokenizer.vocabularySize(), m_description.spec.vocabulary));
+    ModelSpec named = m_description.spec;
+    nameControlTokens(named, tokenizer);
+    m_run.configText = configFromModelSpec(named, "float32").dump(2) + "\n";
     m_run.tokenizer = std::make_unique<Tokenizer>(std::move(tokenizer));
     return {};
   }

@@ -71,12 +71,10 @@ void ActivationStore::fetch(Slot& slot, std::int64_t record, Part part) {
   if (input) {
     copyIn.wait(home.inputStored, Stall::Activations);
     copyIn.copy(slot.data, home.data, m_inputBytes);
-    m_bytesIn += m_inputBytes;
   }
   if (rest) {
     copyIn.wait(home.restStored, Stall::Activations);
     copyIn.copy(slot.data + m_inputBytes, home.data + m_inputBytes, m_recordBytes - m_inputBytes);
-    m_bytesIn += m_recordBytes - m_inputBytes;
   }
   slot.filled = copyIn.record();
   slot.hasInput = true;
@@ -140,7 +138,6 @@ void ActivationStore::release(std::int64_t level, std::int64_t microBatch, Writt
   if (bytes == 0) return;
   copyOut.wait(slot.lastUse, Stall::Order);
   copyOut.copy(home.data + offset, slot.data + offset, bytes);
-  m_bytesOut += bytes;
   slot.sent = copyOut.record();
   (input ? home.inputStored : home.restStored) = slot.sent;
 }

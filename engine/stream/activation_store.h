@@ -33,9 +33,6 @@ class ActivationStore {
   /// The record is not needed any more: nothing is sent home for it.
   void drop(std::int64_t level, std::int64_t microBatch);
 
-  Bytes bytesIn() const { return m_bytesIn; }
-  Bytes bytesOut() const { return m_bytesOut; }
-
  private:
   struct Slot {
     std::byte* data = nullptr;
@@ -67,8 +64,6 @@ class ActivationStore {
   std::vector<Slot> m_slots;
   std::vector<Home> m_homes;
   std::int64_t m_clock = 0;
-  Bytes m_bytesIn = 0;
-  Bytes m_bytesOut = 0;
 };
 
 } // namespace millrace

@@ -65,7 +65,6 @@ std::vector<TensorView> GradientStreamer::begin(std::size_t unit, bool firstGrou
       if (!home.valid()) home = m_store.plane(block, Plane::Gradient);
       copyIn.wait(m_partialHome[block], Stall::Gradients);
       copyIn.copy(accumulators[i].data, home.data, accumulators[i].bytes());
-      m_copiedBytes += accumulators[i].bytes();
     }
     m_streams.compute->wait(copyIn.record(), Stall::Gradients);
   }
@@ -107,7 +106,6 @@ std::vector<GradientStreamer::Landed> GradientStreamer::finish(std::size_t unit,
     copyOut.wait(m_store.ready(block), Stall::Optimizer);
     copyOut.wait(compute.record(), Stall::Order);
     copyOut.copy(home.data, source.data, source.bytes());
-    m_copiedBytes += source.bytes();
     const Event sent = copyOut.record();
     if (lastGroup)
       landed.push_back({block, home, sent, slotIndex});

@@ -37,8 +37,6 @@ class GradientStreamer {
     if (landed.slot >= 0) m_slots[static_cast<std::size_t>(landed.slot)].landingFree = std::move(done);
   }
 
-  Bytes copiedBytes() const { return m_copiedBytes; }
-
  private:
   struct Slot {
     std::byte* data = nullptr;
@@ -61,7 +59,6 @@ class GradientStreamer {
   int m_next = 0;
   std::vector<int> m_current;       ///< per unit: the slot between begin() and finish()
   std::vector<Event> m_partialHome; ///< per block: the sums of the groups before are in host memory
-  Bytes m_copiedBytes = 0;
 };
 
 } // namespace millrace

@@ -76,7 +76,6 @@ void LayerStreamer::prefetch(std::size_t unit) {
     copyIn.wait(m_store.ready(block), Stall::Optimizer);
     copyIn.copy(slot.data + what.offsets[i] * bytesPerElement(weights.dtype), weights.data, weights.bytes());
     slot.versions.push_back(m_store.version(block));
-    m_copiedBytes += weights.bytes();
   }
   slot.copied = copyIn.record();
 }

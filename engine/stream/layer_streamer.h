@@ -46,8 +46,6 @@ class LayerStreamer {
   /// The unit's current version; compute waits for the copy. Prefetches first where that was not done.
   LayerLease acquire(std::size_t unit);
 
-  Bytes copiedBytes() const { return m_copiedBytes; }
-
  private:
   friend class LayerLease;
   struct Slot {
@@ -71,7 +69,6 @@ class LayerStreamer {
   std::vector<int> m_ownSlot; ///< per unit; -1: shares
   int m_sharedSlots = 0;
   std::int64_t m_clock = 0;
-  Bytes m_copiedBytes = 0;
 };
 
 } // namespace millrace

@@ -40,14 +40,6 @@ Trainer::Trainer(Device& device, ThreadPool& pool, const TrainerOptions& options
 
 Trainer::~Trainer() = default;
 
-Bytes Trainer::bytesIn() const {
-  return m_runner->streams().copyIn->use().copiedBytes;
-}
-
-Bytes Trainer::bytesOut() const {
-  return m_runner->streams().copyOut->use().copiedBytes;
-}
-
 Result<StepOutcome> Trainer::step(const StepInput& input, const std::function<bool()>& stop) {
   assert(static_cast<std::int64_t>(input.microBatches.size()) == m_runner->shape().microBatches);
   std::int64_t targets = 0;

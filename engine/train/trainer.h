@@ -62,8 +62,6 @@ class Trainer {
   void setUpdates(std::int64_t updates) { m_updates = updates; }
 
   double optimizerSeconds() const { return m_optimizer->busySeconds(); }
-  Bytes bytesIn() const;
-  Bytes bytesOut() const;
 
   /// The gradient of a block as the last step left it, unclipped; for checks. Only with clipping on and the state on
   /// the host; fp32.

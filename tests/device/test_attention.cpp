@@ -424,15 +424,15 @@ void TestAttention::notANumberReachesTheResult() {
 
 void TestAttention::powersOfTwo_data() {
   QTest::addColumn<int>("isa");
-  for (const cpu::SimdIsa isa : {cpu::SimdIsa::Baseline, cpu::SimdIsa::Avx2, cpu::SimdIsa::Avx512}) {
+  for (const cpu::Isa isa : {cpu::Isa::Baseline, cpu::Isa::Avx2, cpu::Isa::Avx512}) {
     QTest::newRow(toString(isa).data()) << static_cast<int>(isa);
   }
 }
 
 void TestAttention::powersOfTwo() {
   QFETCH(const int, isa);
-  if (!cpu::supported(static_cast<cpu::SimdIsa>(isa))) QSKIP("this processor lacks the instruction set");
-  const cpu::AttentionSimd& simd = cpu::attentionSimd(static_cast<cpu::SimdIsa>(isa));
+  if (!cpu::supported(static_cast<cpu::Isa>(isa))) QSKIP("this processor lacks the instruction set");
+  const cpu::AttentionSimd& simd = cpu::attentionSimd(static_cast<cpu::Isa>(isa));
   constexpr std::size_t count = 1 << 16;
   std::vector<float> x(count), y;
   double worst = 0;
@@ -461,8 +461,8 @@ void TestAttention::powersOfTwo() {
 void TestAttention::instructionSetsAgree() {
   // Every table gives the same softmax within rounding, masks and padding included.
   constexpr std::int64_t rows = 5, columns = 37, stride = 48, width = 24;
-  const cpu::AttentionSimd& baseline = cpu::attentionSimd(cpu::SimdIsa::Baseline);
-  for (const cpu::SimdIsa isa : {cpu::SimdIsa::Avx2, cpu::SimdIsa::Avx512}) {
+  const cpu::AttentionSimd& baseline = cpu::attentionSimd(cpu::Isa::Baseline);
+  for (const cpu::Isa isa : {cpu::Isa::Avx2, cpu::Isa::Avx512}) {
     if (!cpu::supported(isa)) continue;
     std::vector<float> results[2];
     for (const int which : {0, 1}) {

@@ -296,15 +296,15 @@ void TestMatmul::plan() {
 
 void TestMatmul::vectorPieces_data() {
   QTest::addColumn<int>("isa");
-  for (const cpu::SimdIsa isa : {cpu::SimdIsa::Baseline, cpu::SimdIsa::Avx2, cpu::SimdIsa::Avx512}) {
+  for (const cpu::Isa isa : {cpu::Isa::Baseline, cpu::Isa::Avx2, cpu::Isa::Avx512}) {
     QTest::newRow(toString(isa).data()) << static_cast<int>(isa);
   }
 }
 
 void TestMatmul::vectorPieces() {
   QFETCH(const int, isa);
-  if (!cpu::supported(static_cast<cpu::SimdIsa>(isa))) QSKIP("this processor lacks the instruction set");
-  const cpu::MatmulSimd& simd = cpu::matmulSimd(static_cast<cpu::SimdIsa>(isa));
+  if (!cpu::supported(static_cast<cpu::Isa>(isa))) QSKIP("this processor lacks the instruction set");
+  const cpu::MatmulSimd& simd = cpu::matmulSimd(static_cast<cpu::Isa>(isa));
   for (const std::int64_t rows : {1, 4, 8, 19, 64}) {
     for (const std::int64_t columns : {1, 5, 16, 37, 128}) {
       MatrixBuffer wide(DType::F32, rows, columns, columns + 3), narrow(DType::BF16, rows, columns, columns + 3);

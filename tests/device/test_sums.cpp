@@ -1,5 +1,4 @@
-// Bias gradients, sums over ranges, additions and conversions.
-#include "device/cpu/ops/add.h"
+// Bias gradients, sums over ranges and conversions.
 #include "device/cpu/ops/bias_gradient.h"
 #include "device/cpu/ops/convert.h"
 #include "device/cpu/ops/reduce.h"
@@ -128,23 +127,6 @@ class TestSums : public QObject {
     x[77777] = -std::numeric_limits<float>::infinity();
     cpu::sumOfSquares(pool, {TensorView(x.data(), DType::F32, {100000}), TensorView(&sum, DType::F64, {1})});
     QVERIFY(std::isinf(sum));
-  }
-
-  void adds_data() { addIsas("elements", {1, 9, 1000, 70001}); }
-  void adds() {
-    QFETCH(std::int64_t, size);
-    QFETCH(int, isa);
-    MILLRACE_NEED_ISA(static_cast<cpu::Isa>(isa));
-    Random random(8);
-    HostTensor x = HostTensor(DType::F32, {size}).fillNormal(random),
-               y = HostTensor(DType::F32, {size}).fillNormal(random);
-    const Values before = y.values();
-    ThreadPool pool(3);
-    cpu::add(pool, {x.view(), y.view()}, static_cast<cpu::Isa>(isa));
-    for (std::int64_t i = 0; i < size; ++i)
-      QCOMPARE(static_cast<float>(y.get(i)),
-               static_cast<float>(before[static_cast<std::size_t>(i)]) + static_cast<float>(x.get(i)));
-    QVERIFY(y.paddingIntact());
   }
 
   void converts_data() {

@@ -4,7 +4,6 @@
 #include "device/device.h"
 #include "ops/activation.h"
 #include "ops/adamw.h"
-#include "ops/add.h"
 #include "ops/attention.h"
 #include "ops/bias_gradient.h"
 #include "ops/checks.h"
@@ -54,7 +53,6 @@ class CountingKernels : public Kernels {
   void sum(Stream&, const SumArgs&) override { calls.push_back("sum"); }
   void sumOfSquares(Stream&, const SumOfSquaresArgs&) override { calls.push_back("sumOfSquares"); }
   void convert(Stream&, const ConvertArgs&) override { calls.push_back("convert"); }
-  void add(Stream&, const AddArgs&) override { calls.push_back("add"); }
   void adamW(Stream&, const AdamWArgs&) override { calls.push_back("adamW"); }
 };
 
@@ -148,7 +146,6 @@ struct Good {
   SumArgs sum{at.f32({50}), at(DType::F64, {1})};
   SumOfSquaresArgs sumOfSquares{at.f32({50}), at(DType::F64, {1})};
   ConvertArgs convert{at.f32({5, 6}), at.bf16({5, 6})};
-  AddArgs add{at.f32({50}), at.f32({50})};
   AdamWArgs adamW;
 
   Good() {
@@ -216,7 +213,6 @@ class TestOps : public QObject {
     MILLRACE_GOOD(sum);
     MILLRACE_GOOD(sumOfSquares);
     MILLRACE_GOOD(convert);
-    MILLRACE_GOOD(add);
     MILLRACE_GOOD(adamW);
 #undef MILLRACE_GOOD
     row("matmul transposed", "matmul", [](Stream& s, Good& g) {
@@ -399,8 +395,6 @@ class TestOps : public QObject {
     MILLRACE_BAD(sumOfSquares, "strided", "x (5, 4) must be contiguous", a.x = at.f32({5, 6}).columns(0, 4));
     MILLRACE_BAD(convert, "integers", "convert: x is int32, expected fp32 or bf16", a.x = at.i32({5, 6}));
     MILLRACE_BAD(convert, "onto itself", "share memory", a.y.data = a.x.data);
-    MILLRACE_BAD(add, "sizes", "add: y has shape (49), expected (50)", a.y = at.f32({49}));
-    MILLRACE_BAD(add, "bf16", "x is bf16, expected fp32", a.x = at.bf16({50}));
     MILLRACE_BAD(adamW, "both forms", "either weight, or hi and lo", a.weight = at.f32({50}));
     MILLRACE_BAD(adamW, "neither form", "either weight, or hi and lo", a.hi = {}; a.lo = {});
     MILLRACE_BAD(adamW, "lo missing", "lo is missing", a.lo = {});

@@ -106,11 +106,24 @@ class TestRunDirectory : public QObject {
   void existingRunIsReplacedWhenAsked() {
     makeRun(path(), 12, RunState::Finished);
     QVERIFY(m_files.createDirectories(path() / "checkpoints" / "step-00000012").has_value());
+    QVERIFY(m_files.createDirectories(path() / "charts").has_value());
+    write(path() / "charts" / "loss.svg", "<svg/>");
+    write(path() / "tokenizer.json", "{}");
     write(path() / "metrics.attempt-3.jsonl", "{}");
     write(path() / "notes.txt", "mine");
     const auto run = createRun(m_files, path(), ExistingRun::Replace);
     QVERIFY2(run.has_value(), run ? "" : run.error().message.c_str());
     QCOMPARE(*m_files.list(path()), (std::vector<std::string>{"notes.txt", "owner"}));
+  }
+
+  void namesLikeThoseOfARunAreNotEnough() {
+    QVERIFY(m_files.createDirectories(path()).has_value());
+    write(path() / "tokenizer.json", "{}");
+    for (const ExistingRun existing : {ExistingRun::Refuse, ExistingRun::Replace}) {
+      const auto run = createRun(m_files, path(), existing);
+      QVERIFY(!run && run.error().message.find("tokenizer.json") != std::string::npos);
+    }
+    QCOMPARE(*m_files.list(path()), (std::vector<std::string>{"tokenizer.json"}));
   }
 
   void aRunThatNeverBeganMakesRoom() {

@@ -49,7 +49,6 @@ class CountingKernels final : public Kernels {
   void sum(Stream& s, const SumArgs& a) override { m_kernels.sum(s, a); }
   void sumOfSquares(Stream& s, const SumOfSquaresArgs& a) override { m_kernels.sumOfSquares(s, a); }
   void convert(Stream& s, const ConvertArgs& a) override { m_kernels.convert(s, a); }
-  void add(Stream& s, const AddArgs& a) override { m_kernels.add(s, a); }
   void adamW(Stream& s, const AdamWArgs& a) override { m_kernels.adamW(s, a); }
 
   std::map<Key, std::int64_t> counts;

@@ -2,7 +2,6 @@
 
 #include "device/cpu/ops/activation.h"
 #include "device/cpu/ops/adamw.h"
-#include "device/cpu/ops/add.h"
 #include "device/cpu/ops/attention.h"
 #include "device/cpu/ops/attention_backward.h"
 #include "device/cpu/ops/bias_gradient.h"
@@ -92,10 +91,6 @@ void CpuKernels::sumOfSquares(Stream& stream, const SumOfSquaresArgs& args) {
 
 void CpuKernels::convert(Stream& stream, const ConvertArgs& args) {
   stream.hostTask([this, args] { cpu::convert(m_pool, args); });
-}
-
-void CpuKernels::add(Stream& stream, const AddArgs& args) {
-  stream.hostTask([this, args] { cpu::add(m_pool, args); });
 }
 
 void CpuKernels::adamW(Stream& stream, const AdamWArgs& args) {

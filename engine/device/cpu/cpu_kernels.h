@@ -29,7 +29,6 @@ class CpuKernels final : public Kernels {
   void sum(Stream& stream, const SumArgs& args) override;
   void sumOfSquares(Stream& stream, const SumOfSquaresArgs& args) override;
   void convert(Stream& stream, const ConvertArgs& args) override;
-  void add(Stream& stream, const AddArgs& args) override;
   void adamW(Stream& stream, const AdamWArgs& args) override;
 
  private:

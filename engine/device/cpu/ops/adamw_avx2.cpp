@@ -22,63 +22,75 @@ struct Constants {
         gradientScale(_mm256_set1_ps(s.gradientScale)) {}
 };
 
-template <class T>
-__m128i load16(const T* p) {
-  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-}
-
-template <class T>
-void store16(T* p, __m128i value) {
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), value);
-}
-
-__m256 join(__m128i hi, __m128i lo) {
-  const __m256i upper = _mm256_slli_epi32(_mm256_cvtepu16_epi32(hi), 16);
-  return _mm256_castsi256_ps(_mm256_add_epi32(upper, _mm256_cvtepi16_epi32(lo)));
-}
-
-void split(__m256 master, __m128i& hi, __m128i& lo) {
-  const __m256i raw = _mm256_castps_si256(master);
-  const __m256i quiet = _mm256_or_si256(_mm256_and_si256(raw, _mm256_set1_epi32(static_cast<int>(0x80000000u))),
-                                        _mm256_set1_epi32(0x7FC00000));
-  const __m256i isNan = _mm256_castps_si256(_mm256_cmp_ps(master, master, _CMP_UNORD_Q));
-  const __m256i bits = _mm256_blendv_epi8(raw, quiet, isNan);
-  const __m256i upper = _mm256_srli_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x8000)), 16);
-  const __m256i lower = _mm256_sub_epi32(bits, _mm256_slli_epi32(upper, 16));
-  hi = _mm_packus_epi32(_mm256_castsi256_si128(upper), _mm256_extracti128_si256(upper, 1));
-  lo = _mm_packs_epi32(_mm256_castsi256_si128(lower), _mm256_extracti128_si256(lower, 1));
-}
-
-/// Eight elements from i.
-template <bool split16, bool bf16Gradient, bool decay>
-inline void update(const AdamWRange& r, const Constants& c, std::size_t i) {
+/// Updates the moments of eight elements from i and returns m' / d.
+template <bool bf16Gradient>
+inline __m256 quotient(const AdamWRange& r, const Constants& c, std::size_t i) {
   __m256 gradient;
-  if constexpr (bf16Gradient)
-    gradient = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(load16(r.gradient16 + i)), 16));
-  else
+  if constexpr (bf16Gradient) {
+    const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(r.gradient16 + i));
+    gradient = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
+  } else {
     gradient = _mm256_loadu_ps(r.gradient32 + i);
+  }
   const __m256 g = _mm256_mul_ps(gradient, c.gradientScale);
   const __m256 m = _mm256_fmadd_ps(c.beta1, _mm256_loadu_ps(r.m + i), _mm256_mul_ps(c.oneMinusBeta1, g));
   const __m256 v =
       _mm256_fmadd_ps(c.beta2, _mm256_loadu_ps(r.v + i), _mm256_mul_ps(_mm256_mul_ps(c.oneMinusBeta2, g), g));
   const __m256 d = _mm256_fmadd_ps(_mm256_sqrt_ps(v), c.inverseSqrtBias2, c.epsilon);
-  __m256 w;
-  if constexpr (split16)
-    w = join(load16(r.hi + i), load16(r.lo + i));
-  else
-    w = _mm256_loadu_ps(r.weight + i);
-  if constexpr (decay) w = _mm256_mul_ps(w, c.decayFactor);
-  w = _mm256_fmadd_ps(c.minusStepSize, _mm256_div_ps(m, d), w);
   _mm256_storeu_ps(r.m + i, m);
   _mm256_storeu_ps(r.v + i, v);
-  if constexpr (split16) {
-    __m128i hi, lo;
-    split(w, hi, lo);
-    store16(r.hi + i, hi);
-    store16(r.lo + i, lo);
-  } else {
-    _mm256_storeu_ps(r.weight + i, w);
+  return _mm256_div_ps(m, d);
+}
+
+template <bool decay>
+inline __m256 updated(const Constants& c, __m256 weight, __m256 quotient) {
+  if constexpr (decay) weight = _mm256_mul_ps(weight, c.decayFactor);
+  return _mm256_fmadd_ps(c.minusStepSize, quotient, weight);
+}
+
+__m256 canonicalNan(__m256 value) {
+  const __m256i bits = _mm256_castps_si256(value);
+  const __m256i quiet = _mm256_or_si256(_mm256_and_si256(bits, _mm256_set1_epi32(static_cast<int>(0x80000000u))),
+                                        _mm256_set1_epi32(0x7FC00000));
+  return _mm256_blendv_ps(value, _mm256_castsi256_ps(quiet), _mm256_cmp_ps(value, value, _CMP_UNORD_Q));
+}
+
+/// Sixteen elements from i. The planes are joined and split in 16-bit arithmetic: hi holds the master's upper half,
+/// plus one where the lower half, read as signed, is negative. Unpacking takes elements 0-3 and 8-11, then 4-7 and
+/// 12-15; packing puts them back.
+template <bool bf16Gradient, bool decay>
+inline void updateSplit(const AdamWRange& r, const Constants& c, std::size_t i) {
+  const __m256 first = quotient<bf16Gradient>(r, c, i), second = quotient<bf16Gradient>(r, c, i + 8);
+  auto* hiMemory = reinterpret_cast<__m256i*>(r.hi + i);
+  auto* loMemory = reinterpret_cast<__m256i*>(r.lo + i);
+  const __m256i lower = _mm256_loadu_si256(loMemory);
+  const __m256i upper = _mm256_add_epi16(_mm256_loadu_si256(hiMemory), _mm256_srai_epi16(lower, 15));
+  __m256 a = _mm256_castsi256_ps(_mm256_unpacklo_epi16(lower, upper));
+  __m256 b = _mm256_castsi256_ps(_mm256_unpackhi_epi16(lower, upper));
+  a = updated<decay>(c, a, _mm256_permute2f128_ps(first, second, 0x20));
+  b = updated<decay>(c, b, _mm256_permute2f128_ps(first, second, 0x31));
+  if (_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)) != 0) [[unlikely]] {
+    a = canonicalNan(a);
+    b = canonicalNan(b);
   }
+  const __m256i aBits = _mm256_castps_si256(a), bBits = _mm256_castps_si256(b);
+  const __m256i low = _mm256_set1_epi32(0xFFFF);
+  const __m256i lo = _mm256_packus_epi32(_mm256_and_si256(aBits, low), _mm256_and_si256(bBits, low));
+  const __m256i raw = _mm256_packus_epi32(_mm256_srli_epi32(aBits, 16), _mm256_srli_epi32(bBits, 16));
+  _mm256_storeu_si256(loMemory, lo);
+  _mm256_storeu_si256(hiMemory, _mm256_sub_epi16(raw, _mm256_srai_epi16(lo, 15)));
+}
+
+/// Eight elements from i with fp32 weights, or sixteen with split planes.
+template <bool split16>
+constexpr std::size_t step = split16 ? 16 : 8;
+
+template <bool split16, bool bf16Gradient, bool decay>
+inline void update(const AdamWRange& r, const Constants& c, std::size_t i) {
+  if constexpr (split16)
+    updateSplit<bf16Gradient, decay>(r, c, i);
+  else
+    _mm256_storeu_ps(r.weight + i, updated<decay>(c, _mm256_loadu_ps(r.weight + i), quotient<bf16Gradient>(r, c, i)));
 }
 
 template <class T>
@@ -86,13 +98,13 @@ void copy(T* to, const T* from, std::size_t count) {
   __builtin_memcpy(to, from, count * sizeof(T));
 }
 
-/// The last few elements, by way of a full register's worth of memory.
+/// The last few elements, by way of memory for a whole step.
 template <bool split16, bool bf16Gradient, bool decay>
 void updateTail(const AdamWRange& r, const Constants& c, std::size_t begin) {
-  float weight[8] = {}, m[8] = {}, v[8] = {}, gradient32[8] = {};
-  std::uint16_t hi[8] = {}, gradient16[8] = {};
-  std::int16_t lo[8] = {};
-  AdamWRange tail{8, weight, hi, lo, m, v, gradient32, gradient16, r.scalars, decay};
+  float weight[16] = {}, m[16] = {}, v[16] = {}, gradient32[16] = {};
+  std::uint16_t hi[16] = {}, gradient16[16] = {};
+  std::int16_t lo[16] = {};
+  AdamWRange tail{16, weight, hi, lo, m, v, gradient32, gradient16, r.scalars, decay};
   const std::size_t n = r.count - begin;
   if constexpr (split16) {
     copy(hi, r.hi + begin, n);
@@ -121,7 +133,7 @@ template <bool split16, bool bf16Gradient, bool decay>
 void run(const AdamWRange& r) {
   const Constants c(r.scalars);
   std::size_t i = 0;
-  for (; i + 8 <= r.count; i += 8) update<split16, bf16Gradient, decay>(r, c, i);
+  for (; i + step<split16> <= r.count; i += step<split16>) update<split16, bf16Gradient, decay>(r, c, i);
   if (i < r.count) updateTail<split16, bf16Gradient, decay>(r, c, i);
 }
 

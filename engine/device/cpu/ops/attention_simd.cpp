@@ -12,20 +12,20 @@ namespace avx512 {
 extern const AttentionSimd attentionTable;
 }
 
-const AttentionSimd& attentionSimd(SimdIsa isa) {
+const AttentionSimd& attentionSimd(Isa isa) {
   switch (isa) {
-  case SimdIsa::Avx2:
+  case Isa::Avx2:
     return avx2::attentionTable;
-  case SimdIsa::Avx512:
+  case Isa::Avx512:
     return avx512::attentionTable;
-  case SimdIsa::Baseline:
+  case Isa::Baseline:
     break;
   }
   return baseline::attentionTable;
 }
 
 const AttentionSimd& attentionSimd() {
-  return attentionSimd(bestSimdIsa());
+  return attentionSimd(bestIsa());
 }
 
 } // namespace millrace::cpu

@@ -2,7 +2,7 @@
 // elements; bf16 is passed as its raw 16 bits. Scores are in units of log 2, so that probabilities are powers of two.
 #pragma once
 
-#include "device/cpu/ops/simd_isa.h"
+#include "device/cpu/ops/isa.h"
 
 #include <cstdint>
 
@@ -61,7 +61,7 @@ struct AttentionSimd {
 };
 
 /// The table of one instruction set, which must be supported.
-const AttentionSimd& attentionSimd(SimdIsa isa);
+const AttentionSimd& attentionSimd(Isa isa);
 /// The table of the best one.
 const AttentionSimd& attentionSimd();
 

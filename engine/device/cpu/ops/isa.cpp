@@ -2,7 +2,20 @@
 
 namespace millrace::cpu {
 
+std::string_view toString(Isa isa) {
+  switch (isa) {
+  case Isa::Baseline:
+    return "baseline";
+  case Isa::Avx2:
+    return "avx2";
+  case Isa::Avx512:
+    return "avx512";
+  }
+  return "unknown";
+}
+
 bool supported(Isa isa) {
+#if defined(__x86_64__)
   switch (isa) {
   case Isa::Baseline:
     return true;
@@ -13,6 +26,9 @@ bool supported(Isa isa) {
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   }
   return false;
+#else
+  return isa == Isa::Baseline;
+#endif
 }
 
 Isa bestIsa() {

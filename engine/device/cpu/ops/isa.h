@@ -4,10 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace millrace::cpu {
 
 enum class Isa : std::uint8_t { Baseline, Avx2, Avx512 };
+
+std::string_view toString(Isa isa);
 
 bool supported(Isa isa);
 /// The widest that this processor supports.

@@ -12,20 +12,20 @@ namespace avx512 {
 extern const MatmulSimd matmulTable;
 }
 
-const MatmulSimd& matmulSimd(SimdIsa isa) {
+const MatmulSimd& matmulSimd(Isa isa) {
   switch (isa) {
-  case SimdIsa::Avx2:
+  case Isa::Avx2:
     return avx2::matmulTable;
-  case SimdIsa::Avx512:
+  case Isa::Avx512:
     return avx512::matmulTable;
-  case SimdIsa::Baseline:
+  case Isa::Baseline:
     break;
   }
   return baseline::matmulTable;
 }
 
 const MatmulSimd& matmulSimd() {
-  return matmulSimd(bestSimdIsa());
+  return matmulSimd(bestIsa());
 }
 
 } // namespace millrace::cpu

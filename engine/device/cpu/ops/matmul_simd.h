@@ -2,7 +2,7 @@
 // rows. Plain functions on the calling thread; strides are in elements. bf16 is passed as its raw 16 bits.
 #pragma once
 
-#include "device/cpu/ops/simd_isa.h"
+#include "device/cpu/ops/isa.h"
 
 #include <cstdint>
 
@@ -42,7 +42,7 @@ struct MatmulSimd {
 };
 
 /// The table of one instruction set, which must be supported.
-const MatmulSimd& matmulSimd(SimdIsa isa);
+const MatmulSimd& matmulSimd(Isa isa);
 /// The table of the best one.
 const MatmulSimd& matmulSimd();
 

@@ -84,10 +84,6 @@ void addRows(const float* rows, std::int64_t count, std::int64_t stride, std::in
   });
 }
 
-void addRange(const float* x, float* y, std::int64_t count) {
-  overRow(count, [&](std::int64_t i, auto part) { store(y + i, load(y + i, part) + load(x + i, part), part); });
-}
-
 double sumRange(const float* x, std::int64_t count) {
   return sumWide(x, count, [](F64v value) { return value; });
 }
