@@ -20,7 +20,6 @@ constexpr std::int64_t maximumLayers = std::int64_t{1} << 13;
 constexpr std::int64_t maximumHeads = std::int64_t{1} << 14;
 constexpr std::int64_t maximumHeadDim = std::int64_t{1} << 12;
 constexpr std::int64_t maximumProjection = std::int64_t{1} << 22;
-constexpr std::int64_t maximumPositions = std::int64_t{1} << 28;
 constexpr std::int64_t maximumParameters = std::int64_t{1} << 50;
 
 class Importer {

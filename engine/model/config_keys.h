@@ -12,6 +12,9 @@
 
 namespace millrace {
 
+/// No config may ask for more positions: tables and plans stay within what integers hold.
+constexpr std::int64_t maximumPositions = std::int64_t{1} << 28;
+
 /// "llama", as in model_type.
 std::string_view familyName(ModelFamily family);
 std::optional<ModelFamily> familyNamed(std::string_view name);

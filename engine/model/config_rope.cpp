@@ -22,7 +22,6 @@ constexpr std::array<std::pair<const char*, RopeKind>, 5> kinds{{
 constexpr double minimumTheta = 1.001; // at 1 all frequencies are equal and yarn divides by log(theta)
 constexpr double maximumTheta = 1e15;
 constexpr double maximumFactor = 1e6;
-constexpr std::int64_t maximumPositions = std::int64_t{1} << 28;
 
 RopeKind kindOf(JsonReader& reader) {
   std::vector<std::string> choices;

@@ -6,7 +6,6 @@ namespace millrace {
 
 namespace {
 
-constexpr std::int64_t manySteps = 1'000'000'000'000;
 constexpr std::size_t mostPaths = 100'000;
 
 /// The texts of a list, or of one text alone. Problems go to the reader.

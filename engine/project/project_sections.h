@@ -10,6 +10,9 @@
 
 namespace millrace {
 
+/// The largest count of steps or rows that a file may name.
+constexpr std::int64_t manySteps = 1'000'000'000'000;
+
 /// Where a part of the file is, for messages and for relative paths.
 struct SectionContext {
   std::string source;

@@ -9,8 +9,6 @@ namespace millrace {
 
 namespace {
 
-constexpr std::int64_t manySteps = 1'000'000'000'000;
-
 void readLength(JsonReader& reader, TrainingConfig& training) {
   const char* given = nullptr;
   for (const auto& [word, unit] : lengthUnitWords) {

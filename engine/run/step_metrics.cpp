@@ -9,9 +9,9 @@ namespace millrace {
 
 namespace {
 
-class MetricsReader {
+class StepReader {
  public:
-  MetricsReader(const Json& json, const std::string& source, const std::string& prefix = "")
+  StepReader(const Json& json, const std::string& source, const std::string& prefix = "")
       : m_reader(json, source, prefix) {}
 
   void read(const std::string& key, std::int64_t& value) { value = m_reader.integer(key, value, INT64_MIN, INT64_MAX); }
@@ -69,7 +69,7 @@ Json metricsToJson(const StepMetrics& metrics) {
 }
 
 Result<StepMetrics> metricsFromJson(const Json& json, const std::string& source) {
-  MetricsReader reader(json, source);
+  StepReader reader(json, source);
   if (!reader.reader().has("step")) reader.reader().problem("step", "is missing");
   StepMetrics metrics;
   reader.read("step", metrics.step);
@@ -92,7 +92,7 @@ Result<StepMetrics> metricsFromJson(const Json& json, const std::string& source)
   const Json& links = reader.reader().value("links");
   if (!links.is_null() && !links.is_array()) reader.reader().problem("links", "is not a list");
   for (std::size_t i = 0; links.is_array() && i < links.size(); ++i) {
-    MetricsReader entry(links[i], source, fmt::format("links[{}].", i));
+    StepReader entry(links[i], source, fmt::format("links[{}].", i));
     LinkMetrics link;
     entry.read("name", link.name);
     entry.read("bytes_in", link.bytesIn);
@@ -102,14 +102,14 @@ Result<StepMetrics> metricsFromJson(const Json& json, const std::string& source)
     MILLRACE_CHECK(entry.status());
     metrics.links.push_back(std::move(link));
   }
-  MetricsReader stalls(reader.reader().object("stalls"), source, "stalls.");
+  StepReader stalls(reader.reader().object("stalls"), source, "stalls.");
   stalls.read("weights", metrics.stalls.waitWeights);
   stalls.read("optimizer", metrics.stalls.waitOptimizer);
   stalls.read("copy_out", metrics.stalls.waitCopyOut);
   stalls.read("data", metrics.stalls.waitData);
   MILLRACE_CHECK(stalls.status());
   for (const auto& [key, memory] : {std::pair{"peak", &metrics.peak}, std::pair{"planned", &metrics.planned}}) {
-    MetricsReader tiers(reader.reader().object(key), source, std::string(key) + ".");
+    StepReader tiers(reader.reader().object(key), source, std::string(key) + ".");
     tiers.read("device", memory->device);
     tiers.read("host", memory->host);
     MILLRACE_CHECK(tiers.status());

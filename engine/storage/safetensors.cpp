@@ -16,7 +16,7 @@ namespace millrace {
 namespace {
 
 constexpr std::size_t maximumShards = 10'000;
-constexpr std::size_t maximumListed = 20; ///< names in one message
+constexpr std::size_t listedNames = 20; ///< names in one message
 
 /// A plain file name beside the index: anything that could lead out of the folder is refused.
 bool staysInFolder(const std::string& name) {
@@ -26,9 +26,9 @@ bool staysInFolder(const std::string& name) {
 }
 
 std::string listed(const std::vector<std::string>& names) {
-  if (names.size() <= maximumListed) return fmt::format("{}", fmt::join(names, ", "));
-  return fmt::format("{} and {} more", fmt::join(names.begin(), names.begin() + maximumListed, ", "),
-                     names.size() - maximumListed);
+  if (names.size() <= listedNames) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{} and {} more", fmt::join(names.begin(), names.begin() + listedNames, ", "),
+                     names.size() - listedNames);
 }
 
 Result<SafetensorsHeader> readHeader(const File& file, const std::string& source) {

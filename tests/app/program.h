@@ -38,11 +38,12 @@ struct Outcome {
 /// A process that is killed if the test is over before it is.
 class Child {
  public:
-  explicit Child(const QStringList& arguments, const QStringList& environment = {}) {
+  explicit Child(const QStringList& arguments, const QStringList& environment = {},
+                 const QString& program = MILLRACE_PROGRAM) {
     QProcessEnvironment variables = QProcessEnvironment::systemEnvironment();
     for (const QString& entry : environment) variables.insert(entry.section('=', 0, 0), entry.section('=', 1));
     m_process.setProcessEnvironment(variables);
-    m_process.setProgram(MILLRACE_PROGRAM);
+    m_process.setProgram(program);
     m_process.setArguments(arguments);
   }
   ~Child() {
@@ -73,6 +74,9 @@ class Child {
     }
     return true;
   }
+
+  /// Standard output so far.
+  const QByteArray& output() const { return m_out; }
 
   Outcome wait() {
     Outcome outcome;

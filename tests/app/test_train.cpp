@@ -1,39 +1,8 @@
-#include "app/program.h"
+#include "app/run_files.h"
 
-#include <QDir>
 #include <QFileInfo>
 
 using namespace millrace::test;
-
-namespace {
-
-/// Everything in metrics.jsonl that must be equal in bits, a line a step.
-QList<QByteArray> figures(const QString& run) {
-  QList<QByteArray> all;
-  for (const QByteArray& line : readFile(run + "/metrics.jsonl").split('\n')) {
-    if (line.isEmpty()) continue;
-    const QJsonObject step = QJsonDocument::fromJson(line).object();
-    QJsonObject kept;
-    for (const char* key : {"step", "loss", "grad_norm", "learning_rate", "tokens_total"}) kept[key] = step[key];
-    all.append(QJsonDocument(kept).toJson(QJsonDocument::Compact));
-  }
-  return all;
-}
-
-QString newestCheckpoint(const QString& run) {
-  const QStringList names = QDir(run + "/checkpoints").entryList({"step-*"}, QDir::Dirs, QDir::Name);
-  return names.isEmpty() ? QString() : run + "/checkpoints/" + names.last();
-}
-
-/// The files of weights and moments, one after another.
-QByteArray tensors(const QString& checkpoint) {
-  QByteArray all;
-  for (const QString& name : QDir(checkpoint).entryList({"*.safetensors"}, QDir::Files, QDir::Name))
-    all += readFile(checkpoint + "/" + name);
-  return all;
-}
-
-} // namespace
 
 /// train and resume as processes: how they end, and what stands on the disk then.
 class TestTrain : public QObject {
@@ -201,12 +170,7 @@ class TestTrain : public QObject {
   }
 
  private:
-  void equalsTheWholeRun() {
-    QCOMPARE(figures(m_run), figures(m_whole));
-    const QByteArray whole = tensors(newestCheckpoint(m_whole));
-    QVERIFY(whole.size() > 100'000);
-    QVERIFY(tensors(newestCheckpoint(m_run)) == whole);
-  }
+  void equalsTheWholeRun() { compareRuns(m_run, m_whole); }
 
   static constexpr int steps = 200;
   QTemporaryDir m_shared;

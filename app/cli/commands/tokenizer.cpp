@@ -15,7 +15,7 @@ namespace {
 constexpr Bytes longestLine = 256 * MiB;
 constexpr Bytes longestText = GiB - 1;
 
-struct TrainOptions {
+struct TokenizerTrainOptions {
   TokenizerTrainingOptions training;
   std::vector<std::string> data;
   std::string out;
@@ -23,7 +23,7 @@ struct TrainOptions {
   bool json = false;
 };
 
-Result<int> trainOn(Program& program, const TrainOptions& options) {
+Result<int> trainOn(Program& program, const TokenizerTrainOptions& options) {
   Console& console = program.console;
   if (options.json) console.reserveOutput();
   TokenizerTrainingOptions training = options.training;

@@ -12,7 +12,7 @@ namespace millrace::cpu {
 namespace {
 
 constexpr std::int64_t queryBlock = AttentionBlocks::backwardQueries;
-constexpr std::int64_t keyBlock = AttentionBlocks::backwardKeys;
+constexpr std::int64_t keyStep = AttentionBlocks::backwardKeys;
 constexpr std::int64_t tileStride = queryBlock + attentionPadding;
 /// From so many (row, kv head) pairs on, each is one task with five products a tile. Fewer would leave threads idle:
 /// then dQ is computed on its own by blocks of queries, and dK and dV by blocks of keys, with seven products a tile.
@@ -48,7 +48,7 @@ class Backward {
 
   void run(ThreadPool& pool) const {
     const std::int64_t pairs = m_shape.batch * m_shape.kvHeads;
-    const std::int64_t keyBlocks = (m_shape.keys + keyBlock - 1) / keyBlock;
+    const std::int64_t keyBlocks = (m_shape.keys + keyStep - 1) / keyStep;
     const std::int64_t queryBlocks = (m_shape.queries + queryBlock - 1) / queryBlock;
     pool.parallelFor(m_shape.batch * queryBlocks,
                      [&](std::int64_t index) { deltas(index / queryBlocks, index % queryBlocks * queryBlock); });
@@ -59,7 +59,7 @@ class Backward {
     // Early keys are seen by the most queries, late queries see the most keys: longest tasks first.
     pool.parallelFor(pairs * keyBlocks, [&](std::int64_t index) {
       const std::int64_t pair = index % pairs;
-      keysOfPair(pair / m_shape.kvHeads, pair % m_shape.kvHeads, index / pairs * keyBlock, false);
+      keysOfPair(pair / m_shape.kvHeads, pair % m_shape.kvHeads, index / pairs * keyStep, false);
     });
     const std::int64_t heads = m_shape.batch * m_shape.heads;
     pool.parallelFor(heads * queryBlocks, [&](std::int64_t index) {
@@ -77,9 +77,9 @@ class Backward {
     const std::int64_t size = m_shape.headSize;
     ScratchPieces pieces(threadScratch(ScratchSlot::Tile, attentionBackwardScratchFloats(size)));
     Tiles tiles{};
-    for (float** keys : {&tiles.k, &tiles.v, &tiles.dK, &tiles.dV}) *keys = pieces.take(keyBlock * size);
+    for (float** keys : {&tiles.k, &tiles.v, &tiles.dK, &tiles.dV}) *keys = pieces.take(keyStep * size);
     for (float** queries : {&tiles.q, &tiles.dOut, &tiles.dQ}) *queries = pieces.take(queryBlock * size);
-    for (float** square : {&tiles.scores, &tiles.products}) *square = pieces.take(keyBlock * tileStride);
+    for (float** square : {&tiles.scores, &tiles.products}) *square = pieces.take(keyStep * tileStride);
     return tiles;
   }
 
@@ -141,7 +141,7 @@ class Backward {
   }
 
   KeyBlock keys(std::int64_t row, std::int64_t kvHead, std::int64_t begin, std::int64_t end, const Tiles& tiles) const {
-    KeyBlock block{.begin = begin, .count = std::min(keyBlock, end - begin), .k = tiles.k, .v = tiles.v};
+    KeyBlock block{.begin = begin, .count = std::min(keyStep, end - begin), .k = tiles.k, .v = tiles.v};
     packHeads(m_simd, m_args.k, row, block.begin, block.count, kvHead, 1, block.k, 1.0f);
     packHeads(m_simd, m_args.v, row, block.begin, block.count, kvHead, 1, block.v, 1.0f);
     return block;
@@ -207,7 +207,7 @@ class Backward {
   void allOfPair(std::int64_t row, std::int64_t kvHead) const {
     const std::int64_t head = kvHead * m_shape.group, size = m_shape.headSize;
     std::fill_n(dQOf(row, head), m_shape.group * m_shape.queries * size, 0.0f);
-    for (std::int64_t key = 0; key < m_shape.keys; key += keyBlock) keysOfPair(row, kvHead, key, true);
+    for (std::int64_t key = 0; key < m_shape.keys; key += keyStep) keysOfPair(row, kvHead, key, true);
     for (std::int64_t h = head; h < head + m_shape.group; ++h) {
       unpackHead(m_simd, dQOf(row, h), m_args.dQ, row, 0, m_shape.queries, h, m_args.scale);
     }
@@ -219,7 +219,7 @@ class Backward {
     QueryBlock queries = describe(row, begin, tiles);
     pack(queries, row, head);
     std::fill_n(tiles.dQ, queries.count * m_shape.headSize, 0.0f);
-    for (std::int64_t key = queries.firstKey; key < queries.endKey; key += keyBlock) {
+    for (std::int64_t key = queries.firstKey; key < queries.endKey; key += keyStep) {
       tile(queries, keys(row, head / m_shape.group, key, queries.endKey, tiles), tiles, tiles.dQ);
     }
     unpackHead(m_simd, tiles.dQ, m_args.dQ, row, begin, queries.count, head, m_args.scale);
