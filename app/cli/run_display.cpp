@@ -83,10 +83,11 @@ void RunDisplay::showStep(const StepMetrics& metrics) {
   // A watched run may go back to a checkpoint, or have rested: neither says anything about its pace.
   if (m_last && metrics.step == m_last->step + 1 && metrics.time > m_last->time) {
     const double between = std::min(metrics.time - m_last->time, 10 * metrics.seconds + 60);
-    m_secondsPerStep = m_secondsPerStep > 0 ? paceMemory * m_secondsPerStep + (1 - paceMemory) * between : between;
-  } else if (m_secondsPerStep == 0) {
-    m_secondsPerStep = metrics.seconds;
+    m_secondsBetween += std::max(0.0, between - metrics.seconds);
+    ++m_stepsSeen;
   }
+  m_secondsPerStep =
+      m_secondsPerStep > 0 ? paceMemory * m_secondsPerStep + (1 - paceMemory) * metrics.seconds : metrics.seconds;
   m_last = metrics;
   const bool due = m_console.progressDue();
   if (due) m_console.progress(progressText(metrics));
@@ -95,7 +96,10 @@ void RunDisplay::showStep(const StepMetrics& metrics) {
 
 std::optional<double> RunDisplay::secondsLeft(const StepMetrics& metrics) const {
   if (metrics.totalSteps <= 0 || m_secondsPerStep <= 0) return std::nullopt;
-  return static_cast<double>(std::max<std::int64_t>(0, metrics.totalSteps - metrics.step)) * m_secondsPerStep;
+  // Evaluations and checkpoints come now and then: their time is spread over all steps, so that none makes a jump.
+  const double perStep =
+      m_secondsPerStep + m_secondsBetween / static_cast<double>(std::max<std::int64_t>(1, m_stepsSeen));
+  return static_cast<double>(std::max<std::int64_t>(0, metrics.totalSteps - metrics.step)) * perStep;
 }
 
 std::string RunDisplay::progressText(const StepMetrics& metrics) const {

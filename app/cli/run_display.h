@@ -36,7 +36,9 @@ class RunDisplay {
   RunState m_state = RunState::Preparing;
   std::string m_lastWarning;
   std::int64_t m_lastSampleStep = -1;
-  double m_secondsPerStep = 0; ///< smoothed, with what lies between the steps; 0: not known
+  double m_secondsPerStep = 0; ///< smoothed; 0: not known
+  double m_secondsBetween = 0; ///< of what lay between the steps that were seen one after another
+  std::int64_t m_stepsSeen = 0;
 };
 
 } // namespace millrace::cli
