@@ -7,7 +7,11 @@
 #include "run/control_tokens.h"
 #include "storage/model_writer.h"
 
+#include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <fmt/format.h>
+#include <string_view>
 #include <unistd.h>
 
 namespace millrace {
@@ -18,6 +22,7 @@ namespace {
 constexpr const char* companions[] = {"tokenizer_config.json",  "special_tokens_map.json", "added_tokens.json",
                                       "generation_config.json", "chat_template.jinja",     "tokenizer.model"};
 constexpr Bytes companionLimit = 64 * MiB;
+constexpr std::string_view temporaryMark = ".tmp-"; // and the process that writes
 
 /// Without it, programs take the customary tokenizer of the model's family and change its parts.
 std::string tokenizerConfig(const Tokenizer& tokenizer, const ModelSpec& spec) {
@@ -120,14 +125,35 @@ Status checkTarget(FileSystem& files, const Path& folder) {
       fmt::format("{}: is not empty ({} is there); name a new folder, or remove it", folder.string(), names.front()));
 }
 
+Path temporaryFolder(const Path& target) {
+  Path temporary = target;
+  temporary += fmt::format("{}{}", temporaryMark, ::getpid());
+  return temporary;
+}
+
+/// Removes what exports to this target left that were killed.
+Status removeLeftovers(FileSystem& files, const Path& target) {
+  const std::string prefix = target.filename().string() + std::string(temporaryMark);
+  MILLRACE_TRY(const std::vector<std::string> names, files.list(target.parent_path()));
+  for (const std::string& name : names) {
+    if (!name.starts_with(prefix)) continue;
+    pid_t process = 0;
+    const char* const end = name.data() + name.size();
+    const auto [stop, problem] = std::from_chars(name.data() + prefix.size(), end, process);
+    const bool gone = problem == std::errc() && stop == end && process > 0 && ::kill(process, 0) != 0 && errno == ESRCH;
+    if (gone) MILLRACE_CHECK(files.remove(target.parent_path() / name));
+  }
+  return {};
+}
+
 Result<ExportedModel> exportTo(FileSystem& files, const ModelChoice& choice, const Path& target,
                                const ExportOptions& options) {
   MILLRACE_CHECK(checkTarget(files, target));
   MILLRACE_TRY(const SavedModel source, SavedModel::open(files, choice));
-  Path temporary = target;
-  temporary += fmt::format(".tmp-{}", ::getpid());
+  const Path temporary = temporaryFolder(target);
   Exporter exporter(files, source, options, temporary);
   MILLRACE_CHECK(files.createDirectories(target.parent_path()));
+  MILLRACE_CHECK(removeLeftovers(files, target));
   MILLRACE_TRY(const Bytes free, files.freeSpace(target.parent_path()));
   const Bytes needed = exporter.tensorBytes() + MiB;
   if (free < needed)
