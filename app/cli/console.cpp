@@ -22,7 +22,7 @@ std::string_view cut(std::string_view text, int width) {
 
 } // namespace
 
-Console::Console() : m_out(STDOUT_FILENO), m_error(STDERR_FILENO) {}
+Console::Console() : m_out(STDOUT_FILENO), m_error(STDERR_FILENO), m_shown(Clock::now()) {}
 
 void Console::result(std::string_view line) {
   endProgress();
@@ -39,14 +39,13 @@ void Console::line(std::string_view text) {
 bool Console::progressDue() const {
   if (people().closed() || (m_reserved && !people().isTerminal())) return false;
   const auto interval = people().isTerminal() ? Clock::duration(terminalInterval) : Clock::duration(pipeInterval);
-  return !m_everShown || Clock::now() - m_shown >= interval;
+  return Clock::now() - m_shown >= interval;
 }
 
 void Console::progress(std::string_view text, bool important) {
   if (m_reserved && !people().isTerminal()) return;
   if (!important && !progressDue()) return;
   m_shown = Clock::now();
-  m_everShown = true;
   if (people().isTerminal()) {
     m_progress = text;
     people().write(fmt::format("\r{}\x1b[K", cut(text, people().width() - 1)));
@@ -57,7 +56,6 @@ void Console::progress(std::string_view text, bool important) {
 }
 
 void Console::endProgress(bool keep) {
-  m_everShown = m_everShown && !keep;
   if (m_progress.empty()) return;
   m_progress.clear();
   people().write(keep ? "\n" : "\r\x1b[K");

@@ -49,9 +49,8 @@ class Console {
   Output m_out;
   Output m_error;
   bool m_reserved = false;
-  std::string m_progress; ///< what stands in the rewritten line
-  Clock::time_point m_shown = Clock::time_point::min();
-  bool m_everShown = false;
+  std::string m_progress;    ///< what stands in the rewritten line
+  Clock::time_point m_shown; ///< when progress was shown last, at first the program's start
 };
 
 /// The text without control characters that could change a terminal's state; line feeds and tabs stay.

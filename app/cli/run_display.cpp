@@ -72,6 +72,7 @@ void RunDisplay::showText(const RunEvent& event) {
 void RunDisplay::showState(const StateChanged& change) {
   const bool wentOn = change.state == RunState::Running && m_state == RunState::Paused;
   m_state = change.state;
+  m_rested = m_rested || change.state == RunState::Paused;
   // Evaluations and checkpoints tell of themselves, and how the run ended is told by whoever knows what comes next.
   if (change.state == RunState::Paused)
     m_console.line(change.reason.empty() ? "paused" : "paused: " + change.reason);
@@ -81,16 +82,17 @@ void RunDisplay::showState(const StateChanged& change) {
 
 void RunDisplay::showStep(const StepMetrics& metrics) {
   // A watched run may go back to a checkpoint, or have rested: neither says anything about its pace.
-  if (m_last && metrics.step == m_last->step + 1 && metrics.time > m_last->time) {
-    const double between = std::min(metrics.time - m_last->time, 10 * metrics.seconds + 60);
-    m_secondsBetween += std::max(0.0, between - metrics.seconds);
+  const double between = m_last ? metrics.time - m_last->time - metrics.seconds : 0;
+  if (m_last && metrics.step == m_last->step + 1 && !m_rested && between < 10 * metrics.seconds + 60) {
+    m_secondsBetween += std::max(0.0, between);
     ++m_stepsSeen;
   }
+  m_rested = false;
   m_secondsPerStep =
       m_secondsPerStep > 0 ? paceMemory * m_secondsPerStep + (1 - paceMemory) * metrics.seconds : metrics.seconds;
+  const bool due = !m_last || m_console.progressDue(); // the first step says that it has begun
+  if (due) m_console.progress(progressText(metrics), !m_last);
   m_last = metrics;
-  const bool due = m_console.progressDue();
-  if (due) m_console.progress(progressText(metrics));
   m_lastShown = due;
 }
 

@@ -34,6 +34,7 @@ class RunDisplay {
   std::optional<StepMetrics> m_last;
   bool m_lastShown = true;
   RunState m_state = RunState::Preparing;
+  bool m_rested = false; ///< paused since the last step
   std::string m_lastWarning;
   std::int64_t m_lastSampleStep = -1;
   double m_secondsPerStep = 0; ///< smoothed; 0: not known

@@ -1,5 +1,6 @@
 #include "run_session.h"
 
+#include "engine/hardware.h"
 #include "engine/runs.h"
 #include "run_display.h"
 #include "stop_signals.h"
@@ -87,6 +88,7 @@ Result<int> carryThrough(Program& program, const RunSession& session,
   options.directory = session.directory;
   options.wake = [bell] { bell->ring(); };
   MILLRACE_TRY(run, open(options));
+  for (const std::string& notice : gpuNotices(inspectMachine())) program.console.line(notice);
 
   RunDisplay display(program.console);
   std::atomic<int> stops{0};

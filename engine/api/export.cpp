@@ -132,7 +132,7 @@ Path temporaryFolder(const Path& target) {
 }
 
 /// Removes what exports to this target left that were killed.
-Status removeLeftovers(FileSystem& files, const Path& target) {
+Status removeAbandoned(FileSystem& files, const Path& target) {
   const std::string prefix = target.filename().string() + std::string(temporaryMark);
   MILLRACE_TRY(const std::vector<std::string> names, files.list(target.parent_path()));
   for (const std::string& name : names) {
@@ -153,7 +153,7 @@ Result<ExportedModel> exportTo(FileSystem& files, const ModelChoice& choice, con
   const Path temporary = temporaryFolder(target);
   Exporter exporter(files, source, options, temporary);
   MILLRACE_CHECK(files.createDirectories(target.parent_path()));
-  MILLRACE_CHECK(removeLeftovers(files, target));
+  MILLRACE_CHECK(removeAbandoned(files, target));
   MILLRACE_TRY(const Bytes free, files.freeSpace(target.parent_path()));
   const Bytes needed = exporter.tensorBytes() + MiB;
   if (free < needed)

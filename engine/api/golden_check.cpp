@@ -93,6 +93,11 @@ Result<Expected> readExpected(FileSystem& files, const Path& path) {
       p.at("loss").get_to(packed.loss);
       p.at("grad_norm").get_to(packed.gradNorm);
       packed.gradients = readFingerprints(p.at("gradients"));
+      std::int64_t tokens = 0;
+      for (const std::int64_t length : packed.lengths) tokens += std::clamp<std::int64_t>(length, 0, 1 << 30);
+      if (packed.lengths.empty() || tokens != static_cast<std::int64_t>(packed.inputs.size()))
+        return badInput(fmt::format("{}: packed: document_lengths add up to {}, but there are {} input_ids",
+                                    path.string(), tokens, packed.inputs.size()));
       e.packed = std::move(packed);
     }
     const bool rectangular = !e.inputs.empty() && !e.inputs[0].empty() && e.labels.size() == e.inputs.size() &&
@@ -141,6 +146,15 @@ MicroBatch packedBatch(const Expected::Packed& packed) {
   return batch;
 }
 
+/// The batch k times, each with a share of its targets, so that together they are the batch.
+std::vector<MicroBatch> sharingTargets(const MicroBatch& batch, std::int64_t k) {
+  std::vector<MicroBatch> batches(static_cast<std::size_t>(k), batch);
+  for (std::int64_t m = 0; m < k; ++m)
+    for (std::size_t t = 0; t < batch.targets.size(); ++t)
+      if (static_cast<std::int64_t>(t) % k != m) batches[static_cast<std::size_t>(m)].targets[t] = -1;
+  return batches;
+}
+
 double relative(double actual, double expected) {
   return std::fabs(actual - expected) / std::max(std::fabs(expected), 1e-30);
 }
@@ -153,17 +167,16 @@ class Checker {
     m_result.comparisons.push_back({what, relative(actual, expected), bound});
   }
 
-  void tensor(const std::string& what, std::span<const float> actual, const Fingerprint& expected, double l2,
-              double values) {
-    std::int64_t elements = 1;
-    for (const std::int64_t dim : expected.shape) elements *= dim;
+  void tensor(const std::string& what, std::span<const float> actual, const std::vector<std::int64_t>& shape,
+              const Fingerprint& expected, double l2, double values) {
+    const auto elements = static_cast<std::int64_t>(actual.size());
     double squares = 0;
     double largest = 0;
     for (const float x : actual) {
       squares += static_cast<double>(x) * x;
       largest = std::max(largest, std::fabs(static_cast<double>(x)));
     }
-    if (elements != static_cast<std::int64_t>(actual.size()) || expected.index.size() != expected.value.size()) {
+    if (shape != expected.shape || expected.index.size() != expected.value.size()) {
       m_result.comparisons.push_back({what + ": shape", 1, 0});
       return;
     }
@@ -173,7 +186,7 @@ class Checker {
       const std::int64_t at = expected.index[i];
       const double x = at >= 0 && at < elements ? actual[static_cast<std::size_t>(at)] : std::nan("");
       const double error = std::fabs(x - expected.value[i]) / std::max(largest, 1e-30);
-      if (!(error <= worst)) worst = error;
+      if (!(error <= worst) && !std::isnan(worst)) worst = error; // once lost, it stays lost
     }
     m_result.comparisons.push_back({what + ": values", worst, values});
   }
@@ -242,16 +255,25 @@ class Case {
       const std::vector<float> gradient = trainer.gradient(b);
       for (const ParameterSpec& parameter : blocks[b].parameters) {
         const auto print = expected.find(parameter.name);
-        if (print == expected.end()) continue;
+        if (print == expected.end()) {
+          m_result.comparisons.push_back({prefix + "gradient of " + parameter.name + " is not expected", 1, 0});
+          continue;
+        }
         ++found;
         check.tensor(prefix + "gradient of " + parameter.name,
                      std::span(gradient).subspan(static_cast<std::size_t>(parameter.offset),
                                                  static_cast<std::size_t>(parameter.elements())),
-                     print->second, isKeyBias(parameter.name) ? keyBiasBound : l2Bound, valueBound);
+                     dimensions(parameter), print->second, l2Bound, valueBound);
       }
     }
     m_result.comparisons.push_back(
         {prefix + "gradients without a counterpart", static_cast<double>(expected.size() - found), 0});
+  }
+
+  static std::vector<std::int64_t> dimensions(const ParameterSpec& parameter) {
+    std::vector<std::int64_t> all;
+    for (int i = 0; i < parameter.shape.rank(); ++i) all.push_back(parameter.shape[i]);
+    return all;
   }
 
   static bool isKeyBias(const std::string& name) {
@@ -263,15 +285,14 @@ class Case {
     const bool splitTargets = rows % k != 0; // one row: the same tokens twice, every target in one of the two
     const std::int64_t rowsEach = splitTargets ? rows : rows / k;
     const auto context = static_cast<std::int64_t>(m_expected.inputs[0].size());
-    MILLRACE_TRY(Instance made, instance(rowsEach, context, k));
+    const auto text = static_cast<std::int64_t>(m_expected.prompt.size() + m_expected.continuation.size());
+    MILLRACE_TRY(Instance made, instance(rowsEach, std::max(context, text), k));
     Trainer& trainer = *made.trainer;
     std::vector<MicroBatch> batches;
-    for (std::int64_t m = 0; m < k; ++m) {
-      batches.push_back(microBatchOf(m_expected, static_cast<std::size_t>(splitTargets ? 0 : m * rowsEach),
-                                     static_cast<std::size_t>(rowsEach)));
-      for (std::size_t t = 0; splitTargets && t < batches.back().targets.size(); ++t)
-        if (static_cast<std::int64_t>(t) % k != m) batches.back().targets[t] = -1;
-    }
+    if (splitTargets) batches = sharingTargets(microBatchOf(m_expected, 0, static_cast<std::size_t>(rows)), k);
+    for (std::int64_t m = 0; !splitTargets && m < k; ++m)
+      batches.push_back(
+          microBatchOf(m_expected, static_cast<std::size_t>(m * rowsEach), static_cast<std::size_t>(rowsEach)));
 
     Checker check(m_result);
     std::vector<float> logits;
@@ -279,7 +300,7 @@ class Case {
       const std::vector<float> part = trainer.runner().allLogits(batch);
       logits.insert(logits.end(), part.begin(), part.end());
     }
-    check.tensor("logits", logits, m_expected.logits, l2Bound, valueBound);
+    check.tensor("logits", logits, {rows, context, m_spec.vocabulary}, m_expected.logits, l2Bound, valueBound);
 
     for (std::size_t s = 0; s < m_expected.stepLoss.size(); ++s) {
       MILLRACE_TRY(const StepOutcome outcome, trainer.step({batches, batches, m_expected.stepLr[s]}));
@@ -311,6 +332,7 @@ class Case {
     Checker check(m_result);
     const TensorStore& store = trainer.runner().store();
     std::vector<float> values;
+    std::size_t found = 0;
     for (std::size_t b = 0; b < store.blocks().size(); ++b)
       for (const ParameterSpec& parameter : store.blocks()[b].parameters) {
         const auto print = m_expected.parameters.find(parameter.name);
@@ -320,17 +342,18 @@ class Case {
         }
         values.resize(static_cast<std::size_t>(parameter.elements()));
         store.read(*trainer.runner().streams().copyOut, b, TensorStore::Quantity::Master, parameter.offset, values);
+        ++found;
         const double bound = isKeyBias(parameter.name) ? keyBiasBound : parameterBound;
-        check.tensor("after six steps " + parameter.name, values, print->second, bound, bound);
+        check.tensor("after six steps " + parameter.name, values, dimensions(parameter), print->second, bound, bound);
       }
+    m_result.comparisons.push_back(
+        {"parameters without a counterpart", static_cast<double>(m_expected.parameters.size() - found), 0});
   }
 
   void greedy(Trainer& trainer) {
     std::vector<std::int32_t> tokens = m_expected.prompt;
-    const auto context = static_cast<std::size_t>(trainer.runner().shape().context);
     double wrong = 0;
     for (const std::int32_t expected : m_expected.continuation) {
-      if (tokens.size() > context) break;
       const std::vector<float> logits = trainer.runner().nextLogits(tokens);
       const auto best = static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
       if (best != expected) ++wrong;
@@ -341,8 +364,9 @@ class Case {
 
   Status packedRow() {
     const MicroBatch batch = packedBatch(*m_expected.packed);
-    MILLRACE_TRY(Instance made, instance(1, batch.context, 1));
-    const std::vector<MicroBatch> batches{batch};
+    const std::int64_t k = m_setting.severalMicroBatches ? 2 : 1;
+    MILLRACE_TRY(Instance made, instance(1, batch.context, k));
+    const std::vector<MicroBatch> batches = sharingTargets(batch, k);
     MILLRACE_TRY(const StepOutcome outcome, made.trainer->step({batches, {}, 0.0}));
     Checker check(m_result);
     check.number("packed: loss", outcome.loss, m_expected.packed->loss, lossBound);

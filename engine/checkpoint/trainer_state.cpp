@@ -73,6 +73,7 @@ Json toJson(const TrainerState& state) {
   json["best_validation_loss"] = state.bestValidationLoss ? numberToJson(*state.bestValidationLoss) : Json();
   json["best_validation_step"] = state.bestValidationStep;
   json["evaluations_without_improvement"] = state.evaluationsWithoutImprovement;
+  json["evaluated_step"] = state.evaluatedStep;
   json["elapsed_seconds"] = numberToJson(state.elapsedSeconds);
   json["loss_average"] = state.lossAverage ? numberToJson(*state.lossAverage) : Json();
   json["seed"] = wordToJson(state.seed);
@@ -95,6 +96,7 @@ Result<TrainerState> trainerStateFromJson(const Json& json, const std::string& s
   state.bestValidationLoss = reader.optionalNumber("best_validation_loss");
   state.bestValidationStep = reader.count("best_validation_step", -1);
   state.evaluationsWithoutImprovement = reader.count("evaluations_without_improvement");
+  state.evaluatedStep = reader.count("evaluated_step", -1);
   state.elapsedSeconds = reader.number("elapsed_seconds");
   state.lossAverage = reader.optionalNumber("loss_average");
   state.seed = reader.word("seed");

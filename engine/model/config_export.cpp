@@ -17,7 +17,7 @@ void addTokens(Json& config, const ModelSpec& spec) {
     config["eos_token_id"] = spec.eosTokens.front();
   else
     config["eos_token_id"] = spec.eosTokens;
-  config["pad_token_id"] = nullptr;
+  config["pad_token_id"] = spec.paddingToken ? Json(*spec.paddingToken) : Json(nullptr);
 }
 
 void addGpt2(Json& config, const ModelSpec& spec) {

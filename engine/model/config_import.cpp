@@ -253,8 +253,6 @@ class Importer {
     for (std::size_t i = 0; i < m_spec.layers.size(); ++i)
       m_spec.layers[i].window = static_cast<std::int64_t>(i) >= firstSliding ? window : 0;
     readLayerTypes(window);
-    for (const LayerSpec& layer : m_spec.layers)
-      m_layerTypes.insert(layer.window > 0 ? "sliding_attention" : "full_attention");
   }
 
   void readLayerTypes(std::int64_t window) {
@@ -317,11 +315,24 @@ class Importer {
           m_reader.integer("eos_token_id", qwen || isNull("eos_token_id") ? -1 : (gpt2 ? 50256 : 2), -1, INT32_MAX);
       if (usable("eos_token_id", id)) m_spec.eosTokens.push_back(id);
     }
-    const std::int64_t pad = m_reader.integer("pad_token_id", -1, -INT32_MAX, INT32_MAX);
+    readPadding(gpt2);
+  }
+
+  /// As in torch.nn.Embedding: a negative id counts from the end of the table. gpt2 has no such token.
+  void readPadding(bool gpt2) {
+    std::int64_t pad = m_reader.integer("pad_token_id", 0, -INT32_MAX, INT32_MAX);
+    if (gpt2 || !m_reader.has("pad_token_id") || isNull("pad_token_id")) return;
+    if (pad < -m_spec.vocabulary || pad >= m_spec.vocabulary) {
+      m_reader.problem("pad_token_id", fmt::format("is {}, expected null or less than vocab_size, which is {}", pad,
+                                                   m_spec.vocabulary));
+      return;
+    }
+    if (pad < 0) pad += m_spec.vocabulary;
+    m_spec.paddingToken = pad;
     const bool stops = std::find(m_spec.eosTokens.begin(), m_spec.eosTokens.end(), pad) != m_spec.eosTokens.end();
-    if (!gpt2 && pad >= 0 && (stops || m_spec.bosToken == pad))
-      warn(fmt::format("pad_token_id is {}, which is also a token of the text: its embedding is trained here, while "
-                       "transformers holds the embedding of the padding token still",
+    if (stops || m_spec.bosToken == pad)
+      warn(fmt::format("pad_token_id is {}, which is also a token of the text: as an input its embedding is not "
+                       "trained, here as in transformers; set pad_token_id to null to train it",
                        pad));
   }
 
@@ -338,7 +349,6 @@ class Importer {
     context.source = m_source;
     context.maxPositions = m_spec.maxPositions;
     context.headDim = m_spec.attention.headDim;
-    context.layerTypes = m_layerTypes;
     MILLRACE_TRY(m_spec.rope, ropeFromConfig(m_reader, context, m_warnings));
     return {};
   }
@@ -348,7 +358,6 @@ class Importer {
   std::vector<std::string>* m_warnings;
   JsonReader m_reader;
   ModelSpec m_spec;
-  std::set<std::string> m_layerTypes;
 };
 
 } // namespace

@@ -133,26 +133,6 @@ Result<RopeSpec> readParameters(const Json& object, const std::string& prefix, c
   return rope;
 }
 
-/// Parameters under the names of layer types. Layers of one model share one table here, so all must agree.
-Result<RopeSpec> readNested(const Json& object, const std::string& prefix, const Defaults& defaults,
-                            const RopeContext& context, std::vector<std::string>* warnings) {
-  JsonReader reader(object, context.source, prefix);
-  std::optional<RopeSpec> rope;
-  for (const std::string& type : context.layerTypes) {
-    if (!reader.has(type)) reader.problem(type, "is missing or null, but the model has such layers");
-    MILLRACE_CHECK(reader.status());
-    MILLRACE_TRY(const RopeSpec one,
-                 readParameters(reader.value(type), reader.path(type) + ".", defaults, context, warnings));
-    if (rope && !(*rope == one))
-      reader.problem(type, "differs from the other layer type's parameters; one model with several kinds of rotary "
-                           "positions is not implemented");
-    rope = one;
-  }
-  for (const char* type : {"full_attention", "sliding_attention"}) reader.ignore(type);
-  MILLRACE_CHECK(reader.finish());
-  return rope.value_or(RopeSpec{});
-}
-
 } // namespace
 
 Result<RopeSpec> ropeFromConfig(JsonReader& config, const RopeContext& context, std::vector<std::string>* warnings) {
@@ -168,8 +148,11 @@ Result<RopeSpec> ropeFromConfig(JsonReader& config, const RopeContext& context, 
   MILLRACE_CHECK(config.status());
   const Json& chosen = scaling.empty() ? parameters : scaling;
   const std::string prefix = scaling.empty() ? "rope_parameters." : "rope_scaling.";
-  if (chosen.contains("full_attention") || chosen.contains("sliding_attention"))
-    return readNested(chosen, prefix, defaults, context, warnings);
+  for (const char* type : {"full_attention", "sliding_attention"})
+    if (chosen.contains(type))
+      config.problem(prefix + type, "gives rotary positions by layer type; models of this family have one set for all "
+                                    "layers, and transformers would not take these: put its keys one level up");
+  MILLRACE_CHECK(config.status());
   return readParameters(chosen, prefix, defaults, context, warnings);
 }
 

@@ -5,7 +5,6 @@
 #include "model/model_spec.h"
 
 #include <cstdint>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -13,10 +12,9 @@ namespace millrace {
 
 /// What the rest of the config says that the rotary part depends on.
 struct RopeContext {
-  std::string source;               ///< the file, for messages
-  std::int64_t maxPositions = 0;    ///< max_position_embeddings
-  std::int64_t headDim = 0;         ///< whole heads rotate
-  std::set<std::string> layerTypes; ///< of the model's layers: full_attention, sliding_attention
+  std::string source;            ///< the file, for messages
+  std::int64_t maxPositions = 0; ///< max_position_embeddings
+  std::int64_t headDim = 0;      ///< whole heads rotate
 };
 
 /// Reads the rotary keys of the config (marking them as known). Warnings may be null.

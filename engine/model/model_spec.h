@@ -78,6 +78,7 @@ struct ModelSpec {
   std::vector<LayerSpec> layers;
   std::optional<std::int64_t> bosToken;
   std::vector<std::int64_t> eosTokens;
+  std::optional<std::int64_t> paddingToken; ///< as an input, it gives its embedding no gradient
 
   bool operator==(const ModelSpec&) const = default;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <numbers>
 
 namespace millrace {
@@ -74,6 +75,19 @@ std::vector<float> yarnFrequencies(const RopeSpec& rope, std::int64_t dim) {
 
 std::int64_t rotaryDim(const RopeSpec& rope, std::int64_t headDim) {
   return static_cast<std::int64_t>(static_cast<double>(headDim) * rope.partialRotaryFactor) / 2 * 2;
+}
+
+Status checkPositions(const ModelSpec& spec, std::int64_t tokens) {
+  if (tokens <= spec.maxPositions) return {};
+  if (spec.learnedPositions)
+    return badInput(
+        fmt::format("{} tokens, but the model has {} learned positions: use at most that", tokens, spec.maxPositions));
+  if (spec.rope && spec.rope->kind == RopeKind::Dynamic)
+    return badInput(
+        fmt::format("{} tokens, more than max_position_embeddings, which is {}: there dynamic rotary scaling "
+                    "depends on the length of every sequence, which is not implemented; use at most that",
+                    tokens, spec.maxPositions));
+  return {};
 }
 
 std::vector<float> ropeInverseFrequencies(const RopeSpec& rope, std::int64_t headDim, std::int64_t maxPositions,

@@ -11,6 +11,10 @@ namespace millrace {
 /// Elements of a head that rotate (even).
 std::int64_t rotaryDim(const RopeSpec& rope, std::int64_t headDim);
 
+/// Whether the model's positions can be computed for so many tokens. Rotary ones can, past what a model was trained
+/// for; learned ones end, and dynamic ones would change with the length of each sequence.
+Status checkPositions(const ModelSpec& spec, std::int64_t tokens);
+
 /// The rotaryDim/2 angles per position, fp32. maxPositions: the model's; sequenceLength: what Dynamic scaling is
 /// computed for (shorter than maxPositions counts as maxPositions; the other kinds do not depend on it).
 std::vector<float> ropeInverseFrequencies(const RopeSpec& rope, std::int64_t headDim, std::int64_t maxPositions,

@@ -386,8 +386,7 @@ Result<MemoryPlan> planMemory(const ModelSpec& spec, const PlanRequest& request)
       fmt::format(
           "host memory is too small: the limit is {} and at least {} ({} bytes) is needed with these settings; raise "
           "memory.ram_limit, choose training.clip exact-bf16 or off, or a smaller model",
-          formatBytes(request.hostLimit), formatBytes(std::max(leastHost, smallest.total(MemoryTier::Host))),
-          leastHost));
+          formatBytes(request.hostLimit), formatBytes(leastHost), leastHost));
 }
 
 } // namespace millrace

@@ -5,10 +5,15 @@
 #include "engine/project.h"
 #include "model/model_spec.h"
 
+#include <string>
+#include <vector>
+
 namespace millrace {
 
 /// Reads the config.json of the project's model and checks that the project's other settings go with it. Errors:
-/// BadInput naming the file and key. The tokenizer is checked as far as the project itself tells of it.
-Result<ModelSpec> readProjectModel(FileSystem& files, const Project& project, const std::string& source);
+/// BadInput naming the file and key. The tokenizer is checked as far as the project itself tells of it. warnings, when
+/// given, gets what the config says that is accepted and not done here.
+Result<ModelSpec> readProjectModel(FileSystem& files, const Project& project, const std::string& source,
+                                   std::vector<std::string>* warnings = nullptr);
 
 } // namespace millrace

@@ -56,7 +56,7 @@ Json trainingJson(const TrainingConfig& training) {
   json["learning_rate"] = training.learningRate;
   json["schedule"] = word(scheduleShapeWords, training.schedule);
   if (training.schedule != ScheduleShape::Constant) json["min_learning_rate_ratio"] = training.minLearningRateRatio;
-  json["warmup_steps"] = training.warmupSteps;
+  if (training.warmupSteps) json["warmup_steps"] = *training.warmupSteps;
   if (training.schedule == ScheduleShape::Wsd) json["decay_fraction"] = training.decayFraction;
   json["beta1"] = training.beta1;
   json["beta2"] = training.beta2;

@@ -64,11 +64,10 @@ void readOptimizer(JsonReader& reader, TrainingConfig& training) {
     reader.problem("decay_fraction", "has a meaning with training.schedule wsd alone: remove it or choose wsd");
   const bool bySteps = training.length.unit == LengthUnit::Steps;
   const auto steps = static_cast<std::int64_t>(bySteps ? training.length.amount : 0);
-  if (bySteps) training.warmupSteps = std::min(training.warmupSteps, steps / 10);
-  training.warmupSteps = reader.integer("warmup_steps", training.warmupSteps, 0, manySteps);
-  if (bySteps && training.warmupSteps > steps)
+  if (reader.has("warmup_steps")) training.warmupSteps = reader.integer("warmup_steps", 0, 0, manySteps);
+  if (bySteps && training.warmupSteps.value_or(0) > steps)
     reader.problem("warmup_steps",
-                   fmt::format("is {}, more than training.steps, which is {}", training.warmupSteps, steps));
+                   fmt::format("is {}, more than training.steps, which is {}", *training.warmupSteps, steps));
   training.beta1 = reader.number("beta1", training.beta1, 0, 0.9999999);
   training.beta2 = reader.number("beta2", training.beta2, 0, 0.9999999);
   training.epsilon = reader.number("epsilon", training.epsilon, 1e-30, 1);

@@ -58,7 +58,8 @@ std::int64_t RunLoop::totalSteps() const {
 }
 
 bool RunLoop::finished() const {
-  if (m_stopEarly) return true;
+  const std::int64_t patience = m_project.evaluation.earlyStop;
+  if (patience > 0 && m_run.state.evaluationsWithoutImprovement >= patience) return true;
   if (m_project.training.length.unit == LengthUnit::Hours)
     return m_run.state.elapsedSeconds >= m_project.training.length.amount * 3600;
   return m_run.state.step >= totalSteps();
@@ -91,7 +92,8 @@ double RunLoop::learningRateOf(std::int64_t step) const {
     break;
   }
   schedule.peak = training.learningRate;
-  schedule.warmupSteps = training.warmupSteps;
+  const bool byTime = training.length.unit == LengthUnit::Hours; // total is a guess that changes
+  schedule.warmupSteps = training.warmupSteps.value_or(byTime ? 100 : std::min<std::int64_t>(100, total / 10));
   schedule.decaySteps = static_cast<std::int64_t>(training.decayFraction * static_cast<double>(total));
   schedule.minRatio = training.minLearningRateRatio;
   return learningRate(schedule, step, total);
@@ -263,14 +265,14 @@ Status RunLoop::waitWhilePaused() {
 }
 
 Status RunLoop::evaluateNow() {
-  if (m_run.validation->rows() == 0 || m_evaluatedStep == m_run.state.step) return {};
+  if (m_run.validation->rows() == 0 || m_run.state.evaluatedStep == m_run.state.step) return {};
   setState(RunState::Evaluating);
   m_run.trainer->applyPending();
   TrainerState& state = m_run.state;
   MILLRACE_TRY(const EvaluationResult result,
                evaluate(m_run.trainer->runner(), *m_run.validation, m_project.evaluation.rows,
                         [this] { return m_requests.stopping(); }));
-  m_evaluatedStep = state.step;
+  state.evaluatedStep = state.step;
   const bool best =
       std::isfinite(result.loss) && (!state.bestValidationLoss || result.loss < *state.bestValidationLoss);
   if (best) {
@@ -281,12 +283,9 @@ Status RunLoop::evaluateNow() {
     ++state.evaluationsWithoutImprovement;
   }
   (void)report(Evaluation{result.loss, result.perplexity, result.bitsPerByte, best});
-  if (m_project.evaluation.earlyStop > 0 && state.evaluationsWithoutImprovement >= m_project.evaluation.earlyStop &&
-      !m_stopEarly) {
-    m_stopEarly = true;
+  if (m_project.evaluation.earlyStop > 0 && state.evaluationsWithoutImprovement == m_project.evaluation.earlyStop)
     m_log.info("validation loss has not improved for {} evaluations: training ends early",
                state.evaluationsWithoutImprovement);
-  }
   if (best && m_project.checkpoint.keepBest) MILLRACE_CHECK(saveNow());
   setState(RunState::Running);
   return {};
@@ -379,7 +378,9 @@ Status RunLoop::interrupted() {
     const auto saved = m_checkpoints.save({parameters, m_run.state, m_run.configText, m_run.tokenizerText}, options);
     if (!saved && saved.error().kind != ErrorKind::Interrupted) return tl::unexpected<Error>(saved.error());
     if (!saved)
-      return failure(ErrorKind::Interrupted, "stopped; the save was given up and the checkpoint before stands");
+      return failure(ErrorKind::Interrupted, m_lastCheckpoint.empty()
+                                                 ? "stopped; the save was given up"
+                                                 : "stopped; the save was given up and the checkpoint before stands");
     m_lastCheckpoint = saved->path;
     (void)report(CheckpointSaved{saved->path.string(), saved->seconds, saved->bytes});
     MILLRACE_CHECK(m_checkpoints.rotate(static_cast<int>(m_project.checkpoint.keep)));

@@ -77,9 +77,7 @@ class RunLoop {
   DataCursor m_cursor; ///< where the next batch to be trained on begins
   std::chrono::steady_clock::time_point m_lastSave;
   std::int64_t m_savedStep = -1;
-  std::int64_t m_evaluatedStep = -1;
   Path m_lastCheckpoint;
-  bool m_stopEarly = false;
   StreamUse m_computeBefore, m_inBefore, m_outBefore;
   double m_optimizerBefore = 0;
 };

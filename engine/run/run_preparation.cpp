@@ -211,7 +211,7 @@ Result<RunDescription> describeRun(FileSystem& files, const Project& project, co
   if (project.training.device.rfind("cuda", 0) == 0)
     return badInput(fmt::format("training.device is {}, but this program was built without CUDA; use auto or cpu",
                                 project.training.device));
-  MILLRACE_TRY(description.spec, readProjectModel(files, project, source));
+  MILLRACE_TRY(description.spec, readProjectModel(files, project, source, &description.warnings));
   Path tokenizer;
   if (const auto* file = std::get_if<TokenizerFile>(&project.tokenizer)) tokenizer = file->file;
   if (std::holds_alternative<TokenizerOfModel>(project.tokenizer)) {

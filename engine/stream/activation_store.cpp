@@ -10,6 +10,7 @@ ActivationStore::ActivationStore(const ModelSpec& spec, const MemoryPlan& plan, 
     : m_streams(streams),
       m_offload(plan.shape.offloadActivations),
       m_levels(plan.shape.training ? static_cast<std::int64_t>(spec.layers.size()) + 1 : 2),
+      m_training(plan.shape.training),
       m_group(plan.shape.group) {
   const LayerLayout layout(spec, plan.shape);
   m_inputBytes = layout.inputBytes();
@@ -55,9 +56,19 @@ ActivationStore::Slot* ActivationStore::slotFor(std::int64_t record, bool mayTak
     if (!oldest || slot.record < 0 || (oldest->record >= 0 && slot.usedAt < oldest->usedAt)) oldest = &slot;
   }
   if (!oldest) return nullptr;
+  if (oldest->unsent) m_homes[static_cast<std::size_t>(oldest->record)].inputStored = send(*oldest, 0, m_inputBytes);
+  oldest->unsent = false;
   oldest->record = record;
   oldest->hasInput = oldest->hasRest = oldest->awaited = false;
   return oldest;
+}
+
+Event ActivationStore::send(Slot& slot, Bytes offset, Bytes bytes) {
+  Stream& copyOut = *m_streams.copyOut;
+  copyOut.wait(slot.lastUse, Stall::Order);
+  copyOut.copy(m_homes[static_cast<std::size_t>(slot.record)].data + offset, slot.data + offset, bytes);
+  slot.sent = copyOut.record();
+  return slot.sent;
 }
 
 void ActivationStore::fetch(Slot& slot, std::int64_t record, Part part) {
@@ -130,16 +141,14 @@ void ActivationStore::release(std::int64_t level, std::int64_t microBatch, Writt
   slot.lastUse = m_streams.compute->record();
   if (written == Written::Nothing) return;
   Home& home = m_homes[static_cast<std::size_t>(record)];
-  Stream& copyOut = *m_streams.copyOut;
-  const bool input = written == Written::Input;
-  const Bytes offset = input ? 0 : m_inputBytes;
-  const Bytes bytes = input ? m_inputBytes : m_recordBytes - m_inputBytes;
-  if (!input) slot.hasRest = true;
-  if (bytes == 0) return;
-  copyOut.wait(slot.lastUse, Stall::Order);
-  copyOut.copy(home.data + offset, slot.data + offset, bytes);
-  slot.sent = copyOut.record();
-  (input ? home.inputStored : home.restStored) = slot.sent;
+  if (written == Written::Rest) {
+    slot.hasRest = true;
+    if (m_recordBytes > m_inputBytes) home.restStored = send(slot, m_inputBytes, m_recordBytes - m_inputBytes);
+  } else if (m_training && level + 1 == m_levels) {
+    slot.unsent = true;
+  } else {
+    home.inputStored = send(slot, 0, m_inputBytes);
+  }
 }
 
 void ActivationStore::drop(std::int64_t level, std::int64_t microBatch) {
@@ -149,7 +158,7 @@ void ActivationStore::drop(std::int64_t level, std::int64_t microBatch) {
   --slot.users;
   slot.lastUse = m_streams.compute->record();
   slot.record = -1;
-  slot.hasInput = slot.hasRest = false;
+  slot.hasInput = slot.hasRest = slot.unsent = false;
 }
 
 } // namespace millrace

@@ -27,7 +27,8 @@ class ActivationStore {
   /// Device memory for a record that is about to be computed.
   std::byte* create(std::int64_t level, std::int64_t microBatch);
   /// Ends the use. written: what compute changed; an offloaded record is sent home, the input alone or all but the
-  /// input.
+  /// input: at once, or, for the last level of training, when its slot is needed. That level carries the gradient down
+  /// the layers and is written again and again in place, which no copy must see half done.
   enum class Written { Nothing, Input, Rest };
   void release(std::int64_t level, std::int64_t microBatch, Written written);
   /// The record is not needed any more: nothing is sent home for it.
@@ -41,9 +42,10 @@ class ActivationStore {
     int users = 0;
     bool awaited = false; ///< prefetched and not used yet: other prefetches leave it alone
     std::int64_t usedAt = 0;
-    Event filled;  ///< the last copy in
-    Event lastUse; ///< the last compute on it, and the last copy out of it
-    Event sent;
+    bool unsent = false; ///< what compute wrote is sent home when the slot is needed for another record
+    Event filled;        ///< the last copy in
+    Event lastUse;       ///< the last compute on it
+    Event sent;          ///< the last copy out of it
   };
   struct Home {
     std::byte* data = nullptr;
@@ -53,10 +55,13 @@ class ActivationStore {
   Slot* find(std::int64_t record);
   Slot* slotFor(std::int64_t record, bool mayTakeAwaited);
   void fetch(Slot& slot, std::int64_t record, Part part);
+  /// Copies a part of the slot's record home and returns when that is done.
+  Event send(Slot& slot, Bytes offset, Bytes bytes);
 
   Streams& m_streams;
   const bool m_offload;
   const std::int64_t m_levels; ///< distinct levels; forward-only runs alternate between two
+  const bool m_training;
   const std::int64_t m_group;
   Bytes m_inputBytes = 0;
   Bytes m_recordBytes = 0;

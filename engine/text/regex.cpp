@@ -3,6 +3,8 @@
 #include "text/utf8.h"
 
 #include <fmt/format.h>
+#include <utility>
+#include <vector>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -32,6 +34,16 @@ constexpr std::string_view spaceSet = R"(\t-\r\x{85}\p{Z})";
 constexpr std::string_view wordSet = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE})";
 constexpr std::string_view hexSet = "0-9a-fA-F";
 
+/// Whether PCRE2 knows a script by this name.
+bool isScript(std::string_view name) {
+  const std::string pattern = fmt::format("\\p{{sc:{}}}", name);
+  int error = 0;
+  PCRE2_SIZE where = 0;
+  pcre2_code* code = pcre2_compile(units(pattern), pattern.size(), PCRE2_UTF | PCRE2_UCP, &error, &where, nullptr);
+  pcre2_code_free(code);
+  return code != nullptr;
+}
+
 /// Translates one pattern, left to right.
 class Translator {
  public:
@@ -41,21 +53,36 @@ class Translator {
     while (m_at < m_pattern.size()) {
       const char c = m_pattern[m_at];
       if (c == '\\') {
+        if (!m_inClass) m_atom = m_out.size();
         MILLRACE_CHECK(escape());
       } else if (m_inClass) {
         MILLRACE_CHECK(classCharacter());
       } else if (c == '[') {
         m_inClass = true;
+        m_atom = m_out.size();
         take(1);
         if (peek() == '^') take(1);
         if (peek() == ']') {
           m_out += "\\]"; // a literal in both, but Oniguruma warns
           ++m_at;
         }
-      } else if (m_pattern.substr(m_at, 2) == "(?") {
-        group();
-      } else {
+      } else if (c == '(') {
+        m_groups.push_back(m_out.size());
+        if (peek(1) == '?')
+          group();
+        else
+          take(1);
+      } else if (c == ')') {
+        if (!m_groups.empty()) {
+          m_atom = m_groups.back();
+          m_groups.pop_back();
+        }
         take(1);
+      } else if (c == '{') {
+        interval();
+      } else {
+        if (std::string_view("*+?").find(c) == std::string_view::npos) m_atom = m_out.size();
+        take(static_cast<std::size_t>(utf8Length(static_cast<unsigned char>(c))));
       }
     }
     return std::move(m_out);
@@ -91,15 +118,74 @@ class Translator {
       else
         set(c == 'S' ? spaceSet : c == 'W' ? wordSet : hexSet, true);
       return {};
+    case 'b':
+    case 'B':
+      if (m_inClass) break; // a backspace
+      // PCRE2's own boundaries go by its own word characters.
+      m_out += c == 'b' ? fmt::format("(?:(?<=[{0}])(?![{0}])|(?<![{0}])(?=[{0}]))", wordSet)
+                        : fmt::format("(?:(?<=[{0}])(?=[{0}])|(?<![{0}])(?![{0}]))", wordSet);
+      m_at += 2;
+      return {};
+    case 'p':
+    case 'P':
+      return property();
+    case 'Q':
+    case 'E': // letters; PCRE2 would quote what stands between them
+      m_out += c;
+      m_at += 2;
+      return {};
+    case 'v': // one character, not PCRE2's kinds of vertical space
+      m_out += "\\x{0B}";
+      m_at += 2;
+      return {};
     case 'u':
       m_out += fmt::format("\\x{{{}}}", m_pattern.substr(m_at + 2, 4));
       m_at += std::min<std::size_t>(6, m_pattern.size() - m_at);
       return {};
     default:
-      take(1);
-      if (m_at < m_pattern.size()) take(static_cast<std::size_t>(utf8Length(static_cast<unsigned char>(peek()))));
-      return {};
+      break;
     }
+    take(1);
+    if (m_at < m_pattern.size()) take(static_cast<std::size_t>(utf8Length(static_cast<unsigned char>(peek()))));
+    return {};
+  }
+
+  /// \p{Han} means the script to Oniguruma, and to PCRE2 all that is used with it.
+  Status property() {
+    const std::size_t end = m_pattern.find('}', m_at);
+    if (peek(2) != '{' || end == std::string_view::npos)
+      return badInput(fmt::format("\\{} without {{name}} is not supported (at character {})", peek(1), m_at));
+    std::string_view name = m_pattern.substr(m_at + 3, end - m_at - 3);
+    const bool caret = name.starts_with('^');
+    if (caret) name.remove_prefix(1);
+    m_out += fmt::format("\\{}{{{}{}{}}}", peek(1), caret ? "^" : "", isScript(name) ? "sc:" : "", name);
+    m_at = end + 1;
+    return {};
+  }
+
+  /// {n,m} and what follows it: a + repeats the whole once more, and a ? after a plain {n} makes the whole optional,
+  /// where PCRE2 reads a possessive and a lazy interval. {,m} begins at 0.
+  void interval() {
+    std::size_t end = m_at + 1;
+    const auto digits = [&] {
+      const std::size_t begin = end;
+      while (end < m_pattern.size() && m_pattern[end] >= '0' && m_pattern[end] <= '9') ++end;
+      return m_pattern.substr(begin, end - begin);
+    };
+    const std::string_view least = digits();
+    const bool range = end < m_pattern.size() && m_pattern[end] == ',';
+    if (range) ++end;
+    const std::string_view most = range ? digits() : least;
+    if (end >= m_pattern.size() || m_pattern[end] != '}' || (least.empty() && most.empty())) {
+      m_atom = m_out.size();
+      take(1); // a brace like any other character
+      return;
+    }
+    const bool whole = m_pattern.substr(end + 1, 1) == "+" || (!range && m_pattern.substr(end + 1, 1) == "?");
+    if (whole) m_out.insert(m_atom, "(?:");
+    m_out += fmt::format("{{{}{}{}}}", least.empty() ? "0" : least, range ? "," : "", range ? most : "");
+    if (whole) m_out += ')';
+    m_at = end + 1;
   }
 
   Status classCharacter() {
@@ -109,12 +195,33 @@ class Translator {
       return badInput(fmt::format("a class inside a class is not supported (at character {})", m_at));
     if (peek() == '[') {
       const std::size_t end = m_pattern.find(":]", m_at);
-      take(end == std::string_view::npos ? 1 : end + 2 - m_at);
+      if (end == std::string_view::npos)
+        return badInput(fmt::format("[: without :] is not supported (at character {})", m_at));
+      MILLRACE_CHECK(namedClass(m_pattern.substr(m_at + 2, end - m_at - 2)));
+      m_at = end + 2;
       return {};
     }
     if (peek() == ']') m_inClass = false;
     take(1);
     return {};
+  }
+
+  /// [:name:], by the members that it has in Oniguruma.
+  Status namedClass(std::string_view name) {
+    constexpr std::pair<std::string_view, std::string_view> sets[] = {{"alpha", R"(\p{Alphabetic})"},
+                                                                      {"digit", R"(\p{Nd})"},
+                                                                      {"alnum", R"(\p{Alphabetic}\p{Nd})"},
+                                                                      {"upper", R"(\p{Uppercase})"},
+                                                                      {"lower", R"(\p{Lowercase})"},
+                                                                      {"space", spaceSet},
+                                                                      {"word", wordSet},
+                                                                      {"xdigit", hexSet}};
+    for (const auto& [known, members] : sets)
+      if (known == name) {
+        m_out += members;
+        return {};
+      }
+    return badInput(fmt::format("[:{}:] is not supported (at character {})", name, m_at));
   }
 
   /// Ruby's m lets the dot match line feeds, which PCRE2 calls s.
@@ -129,6 +236,8 @@ class Translator {
   std::string_view m_pattern;
   std::size_t m_at = 0;
   bool m_inClass = false;
+  std::vector<std::size_t> m_groups; ///< where in the output the open groups begin
+  std::size_t m_atom = 0;            ///< and what a quantifier would repeat
   std::string m_out;
 };
 } // namespace

@@ -8,15 +8,16 @@ namespace millrace {
 
 namespace {
 
-/// Stable order of tokens by key, and where each key's run begins: a counting sort.
-void sortByKey(const std::vector<std::int32_t>& keys, std::int64_t keyCount, std::int32_t* order,
-               std::int32_t* starts) {
+/// Stable order of tokens by key, and where each key's run begins: a counting sort. The tokens of the key `without`
+/// are left out: its run is empty.
+void sortByKey(const std::vector<std::int32_t>& keys, std::int64_t keyCount, std::int32_t* order, std::int32_t* starts,
+               std::int32_t without = -1) {
   std::fill_n(starts, keyCount + 1, 0);
-  for (const std::int32_t key : keys) ++starts[key + 1];
+  for (const std::int32_t key : keys) starts[key + 1] += key != without ? 1 : 0;
   for (std::int64_t i = 0; i < keyCount; ++i) starts[i + 1] += starts[i];
   std::vector<std::int32_t> next(starts, starts + keyCount);
   for (std::size_t t = 0; t < keys.size(); ++t)
-    order[next[static_cast<std::size_t>(keys[t])]++] = static_cast<std::int32_t>(t);
+    if (keys[t] != without) order[next[static_cast<std::size_t>(keys[t])]++] = static_cast<std::int32_t>(t);
 }
 
 void check(const char* what, const std::vector<std::int32_t>& values, std::size_t expected, std::int64_t minimum,
@@ -71,7 +72,12 @@ std::shared_ptr<const PreparedMicroBatch> prepareMicroBatch(const ModelSpec& spe
   std::copy(batch.documentStart.begin(), batch.documentStart.end(), at(layout.documentStart));
   std::copy(batch.targets.begin(), batch.targets.end(), at(layout.targets));
   if (shape.training) {
-    sortByKey(rowIds, static_cast<std::int64_t>(prepared->rowTokens.size()), at(layout.order), at(layout.starts));
+    const std::vector<std::int32_t>& rows = prepared->rowTokens;
+    const auto padding =
+        spec.paddingToken ? std::lower_bound(rows.begin(), rows.end(), *spec.paddingToken) : rows.end();
+    const bool padded = padding != rows.end() && *padding == *spec.paddingToken;
+    sortByKey(rowIds, static_cast<std::int64_t>(rows.size()), at(layout.order), at(layout.starts),
+              padded ? static_cast<std::int32_t>(padding - rows.begin()) : -1);
     if (spec.learnedPositions)
       sortByKey(batch.positions, batch.context, at(layout.positionOrder), at(layout.positionStarts));
   }

@@ -17,6 +17,7 @@ constexpr std::size_t runAhead = 4;
 
 Result<std::unique_ptr<ForwardRunner>> ForwardRunner::create(Device& device, ThreadPool& pool, const ModelSpec& spec,
                                                              const MemoryPlan& plan) {
+  MILLRACE_CHECK(checkPositions(spec, std::max(plan.shape.context, plan.shape.cacheTokens)));
   MILLRACE_TRY(PlannedMemory memory, PlannedMemory::allocate(device, plan));
   return std::unique_ptr<ForwardRunner>(new ForwardRunner(device, pool, spec, plan, std::move(memory)));
 }

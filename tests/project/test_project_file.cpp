@@ -45,7 +45,7 @@ class TestProjectFile : public QObject {
     expected.data.sources.push_back({{"/base/folder/text.txt"}, DataFormat::Auto, "text", ""});
     expected.training.length = {LengthUnit::Steps, 2000};
     QVERIFY(*project == expected);
-    QCOMPARE(project->training.warmupSteps, 100);
+    QVERIFY(!project->training.warmupSteps);
   }
 
   void everyKey() {
@@ -154,18 +154,16 @@ class TestProjectFile : public QObject {
     QCOMPARE(projectToJson(*again).dump(2), text);
   }
 
-  void warmupDefaultFollowsShortRuns_data() {
+  void warmup_data() {
     QTest::addColumn<QString>("patch");
     QTest::addColumn<int>("warmup");
-    QTest::newRow("long") << R"({"training": {"steps": 100000}})" << 100;
-    QTest::newRow("short") << R"({"training": {"steps": 300}})" << 30;
-    QTest::newRow("one") << R"({"training": {"steps": 1}})" << 0;
-    QTest::newRow("by epochs") << R"({"training": {"steps": null, "epochs": 1}})" << 100;
+    QTest::newRow("left to the run") << R"({"training": {"steps": 300}})" << -1;
+    QTest::newRow("none") << R"({"training": {"steps": 300, "warmup_steps": 0}})" << 0;
     QTest::newRow("given") << R"({"training": {"steps": 300, "warmup_steps": 200}})" << 200;
   }
-  void warmupDefaultFollowsShortRuns() {
+  void warmup() {
     QFETCH(QString, patch);
-    QTEST(static_cast<int>(read(changed(qPrintable(patch)))->training.warmupSteps), "warmup");
+    QTEST(static_cast<int>(read(changed(qPrintable(patch)))->training.warmupSteps.value_or(-1)), "warmup");
   }
 
   void refused_data() {

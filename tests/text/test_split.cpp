@@ -87,6 +87,38 @@ class TestSplit : public QObject {
     QTest::newRow("look ahead") << R"(\s+(?!\S)|\s+)"
                                 << "a   b"
                                 << "  | ";
+    QTest::newRow("plus after an interval repeats it") << R"(\p{N}{1,3}+|x)"
+                                                       << "1234x"
+                                                       << "1234|x";
+    QTest::newRow("plus after a group's interval") << "(?:ab){2}+"
+                                                   << "ababab abab"
+                                                   << "abab|abab";
+    QTest::newRow("question mark after an exact interval") << "xa{2}?"
+                                                           << "xaa xa"
+                                                           << "xaa|x";
+    QTest::newRow("interval without a beginning") << "a{,2}b"
+                                                  << "aaab b"
+                                                  << "aab|b";
+    QTest::newRow("a brace alone") << "a{x}"
+                                   << "a{x}"
+                                   << "a{x}";
+    QTest::newRow("a script is not its extensions")
+        << R"(\p{Han}+)" << QString::fromUtf8("\u4f60\u3002\u597d\u3001") << QString::fromUtf8("\u4f60|\u597d");
+    QTest::newRow("not a script") << R"(\P{Han}+)" << QString::fromUtf8("\u4f60\u3002a")
+                                  << QString::fromUtf8("\u3002a");
+    QTest::newRow("boundaries go by marks")
+        << R"(\b\w+\b)" << QString::fromUtf8("e\u0301 x") << QString::fromUtf8("e\u0301|x");
+    QTest::newRow("no boundary") << R"(\Bb)"
+                                 << "ab b"
+                                 << "b";
+    QTest::newRow("named classes") << "[[:alpha:]]+|[[:digit:]]+" << QString::fromUtf8("a\u00e912")
+                                   << QString::fromUtf8("a\u00e9|12");
+    QTest::newRow("Q is a letter") << R"(\Qa\E+)"
+                                   << "QaEE"
+                                   << "QaEE";
+    QTest::newRow("v is one character") << R"(\v)"
+                                        << "a\n\v"
+                                        << "\v";
     QTest::newRow("empty matches") << "x*"
                                    << "axb"
                                    << "|x|";
@@ -104,6 +136,9 @@ class TestSplit : public QObject {
     QTest::newRow("intersection") << "[a-z&&[^b]]";
     QTest::newRow("nested class") << "[a[b]]";
     QTest::newRow("negated word in a class") << R"([\W])";
+    QTest::newRow("punctuation by name") << "[[:punct:]]";
+    QTest::newRow("named class without end") << "[[:alpha]";
+    QTest::newRow("property without braces") << R"(\pL)";
     QTest::newRow("single bytes") << R"(\C)";
     QTest::newRow("huge") << QString(100000, 'a');
     QTest::newRow("deep") << QString(5000, '(') + QString(5000, ')');

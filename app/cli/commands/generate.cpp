@@ -4,7 +4,9 @@
 #include "engine/generate.h"
 
 #include <fmt/format.h>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace millrace::cli {
 
@@ -39,19 +41,22 @@ Result<int> generate(Program& program, const GenerateCommandOptions& options) {
   how.context = options.context;
   MILLRACE_TRY(TextGenerator generator, TextGenerator::open(program.files, modelChoice(options.compute), how));
   for (const std::string& warning : generator.warnings()) console.warning(warning);
-  const auto show = [&](std::string_view piece) {
+  bool begun = false; // the prompt is shown once the settings have been accepted
+  const std::function<bool(std::string_view)> show = [&](std::string_view piece) {
     if (!options.json) {
+      if (!std::exchange(begun, true)) show(options.prompt);
       out.write(out.isTerminal() ? printable(piece) : std::string(piece));
       out.flush();
     }
     return !out.closed();
   };
-  show(options.prompt);
   MILLRACE_TRY(const GeneratedText generated, generator.generate(options.prompt, options.sampling, show));
   if (options.json)
     console.result(toJson(options.prompt, generated).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-  else
+  else {
+    if (!begun) show("");
     out.write("\n");
+  }
   return done;
 }
 

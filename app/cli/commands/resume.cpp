@@ -1,6 +1,5 @@
 #include "resume.h"
 
-#include "engine/hardware.h"
 #include "run_session.h"
 
 namespace millrace::cli {
@@ -14,7 +13,6 @@ struct ResumeOptions {
 
 Result<int> resume(Program& program, const ResumeOptions& options) {
   if (options.json) program.console.reserveOutput();
-  for (const std::string& notice : gpuNotices(inspectMachine())) program.console.line(notice);
   return carryThrough(program, {options.directory, options.json},
                       [&](const RunOptions& run) { return Run::resume(program.files, run); });
 }

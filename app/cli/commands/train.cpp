@@ -36,20 +36,18 @@ Result<int> train(Program& program, const TrainOptions& options) {
   MILLRACE_TRY(const Project project, readProject(program, options.project));
   MILLRACE_TRY(const Path directory, directoryFor(program, options, project));
   StartDecision decision;
-  if (options.resumeOrStart) {
+  if (options.resumeOrStart && !options.replace) {
     MILLRACE_TRY(decision, decideStart(program.files, directory, project));
   }
   if (decision.settingsDiffer)
-    console.line(fmt::format("the settings differ from those that this run was started with, which hold; to start anew "
-                             "with these: millrace train {} --run-dir {} --replace",
-                             options.project.project, directory.string()));
+    console.line("the settings differ from those that this run was started with, which hold; to start anew with these, "
+                 "add --replace to the command");
   if (decision.action == Finished) {
     console.line("this run has finished already");
     if (!options.json) describeRun(program, directory, true);
     return done;
   }
   const HardwareProfile machine = inspectMachine();
-  for (const std::string& notice : gpuNotices(machine)) console.line(notice);
   const bool resume = decision.action == Resume;
   if (!resume) {
     // A run that cannot be is not begun: no folder of it is left.
@@ -76,11 +74,10 @@ void addTrain(CLI::App& app, Program& program) {
       ->add_option("--run-dir", options->directory,
                    "Where the run goes. Default: a new folder in $MILLRACE_RUNS or ~/.local/share/millrace/runs")
       ->option_text("DIR");
-  const auto again =
-      command->add_flag("--resume-or-start", options->resumeOrStart,
-                        "Go on with the project's interrupted run, or start it where there is none; says "
-                        "so when it has finished. May be repeated until it has");
-  command->add_flag("--replace", options->replace, "Remove a run that stands in that folder first")->excludes(again);
+  command->add_flag("--resume-or-start", options->resumeOrStart,
+                    "Go on with the project's interrupted run, or start it where there is none; says "
+                    "so when it has finished. May be repeated until it has");
+  command->add_flag("--replace", options->replace, "Remove a run that stands in that folder first");
   command->add_flag("--json", options->json, "Print events as JSON lines");
 }
 

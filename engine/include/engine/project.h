@@ -114,8 +114,9 @@ struct TrainingConfig {
   double learningRate = 3e-4;               ///< the peak
   double minLearningRateRatio = 0.1;        ///< where linear, cosine and wsd end, as a share of the peak
   ScheduleShape schedule = ScheduleShape::Cosine;
-  std::int64_t warmupSteps = 100; ///< linear from 0; not given: a tenth of `steps` when those are fewer than 1000
-  double decayFraction = 0.2;     ///< wsd: the last share of the run in which the rate decays
+  /// Linear from 0. Not given: 100, or a tenth of the run's steps when those are fewer than 1000.
+  std::optional<std::int64_t> warmupSteps;
+  double decayFraction = 0.2; ///< wsd: the last share of the run in which the rate decays
   double beta1 = 0.9;
   double beta2 = 0.95;
   double epsilon = 1e-8;
