@@ -1,5 +1,6 @@
 #include "probe/machine_probe.h"
 
+#include "probe/adamw_state.h"
 #include "probe/disk_rates.h"
 #include "probe/memory_rates.h"
 #include "probe/product_rates.h"
@@ -11,10 +12,12 @@ namespace millrace {
 
 namespace {
 
-// 64 million parameters are far more than caches hold; a fifth of the memory is for the copies beside them.
+// Far more than caches hold, which grow with the cores; and no more, since touching memory first takes its time, too.
+constexpr std::int64_t leastParameters = 24'000'000;
+constexpr std::int64_t parametersPerThread = 8'000'000;
 constexpr std::int64_t mostParameters = 64'000'000;
 constexpr Bytes mostCopyBytes = 64 * MiB;
-constexpr Bytes adamWStateBytes = 20; // a parameter
+constexpr Bytes adamWStateBytes = AdamWState::bytesPerParameter;
 constexpr Bytes deviceAdamWBytes = 16;
 
 class MachineProbe {
@@ -29,7 +32,11 @@ class MachineProbe {
           fmt::format("{}: is no folder; name an existing one on the disk to measure", m_options.disk.string()));
     const Bytes most = m_place.bytes * 4 / 5;
     const Bytes copyBytes = std::min(mostCopyBytes, m_place.bytes / 5 / 4);
-    const std::int64_t parameters = std::min(mostParameters, most / adamWStateBytes);
+    const std::int64_t wanted =
+        std::clamp(parametersPerThread * m_place.pool.threads(), leastParameters, mostParameters);
+    // Whole pieces: what is rounded up later would pass the limit.
+    const std::int64_t parameters =
+        std::min(wanted, most / adamWStateBytes) / AdamWState::pieceElements * AdamWState::pieceElements;
     const double seconds = m_options.seconds;
     add("copies", [=, this]() -> Status {
       MILLRACE_TRY(const CopyRates rates, measureCopies(m_place.device, copyBytes, {3, 50, seconds}, m_clock));
@@ -64,7 +71,8 @@ class MachineProbe {
     add("matrix products in fp32", [=, this] { return products(Precision::Fp32, m_report.device.gemmFp32); });
     add("matrix products in bf16", [=, this] { return products(Precision::Bf16, m_report.device.gemmBf16); });
     add("device memory", [=, this]() -> Status {
-      const std::int64_t count = std::min(mostParameters, most / deviceAdamWBytes);
+      const std::int64_t count =
+          std::min(m_place.device.kind() == DeviceKind::Cpu ? wanted : mostParameters, most / deviceAdamWBytes);
       MILLRACE_TRY(const double bytes, measureDeviceMemory(m_place.device, count, {3, 50, seconds}, m_clock));
       m_report.device.memory = rate(bytes);
       return {};

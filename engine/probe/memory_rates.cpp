@@ -232,8 +232,8 @@ Result<BesideCopiesRates> measureAdamWBesideCopies(ThreadPool& pool, Device& dev
 
 Result<double> measureDeviceMemory(Device& device, std::int64_t parameters, const Rounds& rounds,
                                    const ProbeClock& clock) {
+  std::vector<Buffer> buffers; // before the stream, which is done with them when it ends
   const auto stream = device.createStream("device-memory");
-  std::vector<Buffer> buffers;
   const auto plane = [&]() -> Result<TensorView> {
     MILLRACE_TRY(Buffer buffer, device.allocate(4 * parameters, MemorySpace::Device, "the measurement of its rate"));
     stream->zero(buffer.data(), buffer.bytes()); // on the device every value takes the same time

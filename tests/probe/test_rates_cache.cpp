@@ -229,6 +229,9 @@ class TestRatesCache : public QObject {
     int failures = 0;
     for (int at = 0;; ++at) {
       MemoryFileSystem memory;
+      QVERIFY(memory.createDirectories(cache.parent_path()).has_value());
+      for (Path path = cache.parent_path(); path != "/"; path = path.parent_path())
+        QVERIFY(memory.syncDirectory(path.parent_path()).has_value());
       QVERIFY(cacheRates(memory, cache, other).has_value());
       QVERIFY(cacheRates(memory, cache, before).has_value());
       FaultyFileSystem files(memory);
@@ -262,8 +265,8 @@ class TestRatesCache : public QObject {
     QVERIFY(table.find("tf32") == std::string::npos);
     report.device.gemmTf32 = rate(272e12);
     report.device.gemmBf16 = {};
-    QVERIFY(probeTable(report).find("tf32    272 TFLOP/s") != std::string::npos);
-    QVERIFY(probeTable(report).find("bf16    not measured") != std::string::npos);
+    QVERIFY(probeTable(report).find("tf32     272 TFLOP/s") != std::string::npos);
+    QVERIFY(probeTable(report).find("bf16     not measured") != std::string::npos);
     const auto json = parseJson(toJson(report), "report");
     QVERIFY(json.has_value());
     QCOMPARE((*json)["rates"]["gemm_tf32"]["per_second"].get<double>(), 272e12);

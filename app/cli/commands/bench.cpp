@@ -115,6 +115,7 @@ Result<int> copy(Program& program, const MachineOptions& options) {
 
 struct ProbeCommandOptions {
   int threads = 0;
+  double seconds = 1;
   std::string disk;
   std::string cache;
   bool json = false;
@@ -125,6 +126,7 @@ Result<int> machine(Program& program, const ProbeCommandOptions& options) {
   if (options.json) console.reserveOutput();
   ProbeOptions probe;
   probe.compute.threads = options.threads;
+  probe.seconds = options.seconds;
   probe.disk = options.disk;
   probe.progress = [&](const ProbeProgress& progress) {
     console.progress(fmt::format("measuring {} ({} of {})", progress.part, progress.done + 1, progress.parts));
@@ -185,6 +187,9 @@ void addBench(CLI::App& app, Program& program) {
   machineCommand->add_option("--threads", probeOptions->threads, "Default: the usable cores")
       ->option_text("N")
       ->check(CLI::Range(0, 4096));
+  machineCommand->add_option("--seconds", probeOptions->seconds, "About so long for each figure; default: 1")
+      ->option_text("S")
+      ->check(CLI::Range(1e-3, 60.0));
   machineCommand
       ->add_option("--cache", probeOptions->cache,
                    "Where the figures are kept; default: millrace/rates.json in $XDG_CACHE_HOME or ~/.cache")
