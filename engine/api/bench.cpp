@@ -21,11 +21,6 @@ namespace millrace {
 
 namespace {
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 BenchMachine machineOf(const HardwareProfile& profile, int threads) {
   BenchMachine machine;
   machine.processor = profile.cpu.name;

@@ -97,6 +97,9 @@ Result<std::unique_ptr<File>> LocalFileSystem::open(const Path& path, OpenMode m
   case OpenMode::ReadWrite:
     flags |= O_RDWR | O_CREAT;
     break;
+  case OpenMode::ReadWriteDirect:
+    flags |= O_RDWR | O_CREAT | O_DIRECT;
+    break;
   }
   const int descriptor = ::open(path.c_str(), flags, 0600);
   if (descriptor < 0) return systemError(path, mode == OpenMode::Read ? "open" : "create", errno);

@@ -34,6 +34,9 @@ enum class OpenMode {
   Read,      ///< must exist
   Create,    ///< created or emptied; mode 0600
   ReadWrite, ///< created when missing, kept otherwise; mode 0600
+  /// The same past the system's cache (O_DIRECT): memory, offsets and lengths must be multiples of 4096. Fails on file
+  /// systems that cannot; an empty file may then be left behind.
+  ReadWriteDirect,
 };
 
 class FileSystem {

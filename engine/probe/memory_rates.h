@@ -1,11 +1,12 @@
-// Rates of host memory and of a device's copies, measured now. Each call takes seconds and the memory that it says; the
-// caller's thread and the pool work. Other programs on the machine show in the results, so everything that is compared
-// is measured in turns.
+// Rates of memories and of copies between them, measured now. Each call takes seconds and the memory that it says; the
+// caller's thread, the pool and the device's streams work. Other programs on the machine show in the results, so
+// everything that is compared is measured in turns.
 #pragma once
 
 #include "base/result.h"
 #include "base/thread_pool.h"
 #include "device/device.h"
+#include "probe/rounds.h"
 
 #include <cstdint>
 #include <string>
@@ -27,7 +28,8 @@ struct AdamWRates {
 constexpr Bytes adamWBytesPerParameter = 28; ///< 16 read, 12 written
 
 /// Takes 20 bytes a parameter; parameters are rounded up to whole tasks.
-Result<AdamWRates> measureAdamW(ThreadPool& pool, std::int64_t parameters, int rounds);
+Result<AdamWRates> measureAdamW(ThreadPool& pool, std::int64_t parameters, const Rounds& rounds,
+                                const ProbeClock& clock = steadyProbeClock());
 
 /// Bytes per second of a device's copies, medians.
 struct CopyRates {
@@ -38,6 +40,24 @@ struct CopyRates {
 };
 
 /// Takes twice the bytes of both kinds of memory.
-Result<CopyRates> measureCopies(Device& device, Bytes bytes, int rounds);
+Result<CopyRates> measureCopies(Device& device, Bytes bytes, const Rounds& rounds,
+                                const ProbeClock& clock = steadyProbeClock());
+
+/// Host AdamW while the device copies both ways without a pause, as in training. Medians.
+struct BesideCopiesRates {
+  double fp32 = 0;   ///< parameters per second
+  double split = 0;  ///< parameters per second
+  double copied = 0; ///< bytes per second of the copies meanwhile, both ways together
+};
+
+/// Takes 20 bytes a parameter, and twice the bytes of both kinds of memory.
+Result<BesideCopiesRates> measureAdamWBesideCopies(ThreadPool& pool, Device& device, std::int64_t parameters,
+                                                   Bytes bytes, const Rounds& rounds,
+                                                   const ProbeClock& clock = steadyProbeClock());
+
+/// Bytes read and written per second in the device's memory, median: by AdamW on the device, whose time is the memory's
+/// alone. Takes 16 bytes of device memory a parameter.
+Result<double> measureDeviceMemory(Device& device, std::int64_t parameters, const Rounds& rounds,
+                                   const ProbeClock& clock = steadyProbeClock());
 
 } // namespace millrace

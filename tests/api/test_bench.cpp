@@ -1,9 +1,12 @@
 // Benchmarks give complete reports of the right sizes; how fast things are is not for a test to say.
 #include "engine/bench.h"
+#include "engine/probe.h"
 #include "support/model_folder.h"
 
 #include "plan/memory_plan.h"
+#include "probe/machine_probe.h"
 
+#include <QTemporaryDir>
 #include <QTest>
 
 using namespace millrace;
@@ -36,6 +39,8 @@ class TestBench : public QObject {
   void givenUp();
   void optimizer();
   void copies();
+  void machine();
+  void machineRefused();
 
  private:
   LocalFileSystem m_files;
@@ -151,6 +156,47 @@ void TestBench::copies() {
   QVERIFY(report->inBytesPerSecond > 0 && report->outBytesPerSecond > 0 && report->bothBytesPerSecond > 0);
   QCOMPARE(report->device, std::string("cpu"));
   QVERIFY(parseJson(toJson(*report), "report").has_value());
+}
+
+void TestBench::machine() {
+  QTemporaryDir folder;
+  ProbeOptions options;
+  options.compute.threads = 2;
+  options.memory = 32 * MiB;
+  options.diskBytes = 2 * MiB;
+  options.seconds = 1e-3;
+  options.disk = folder.path().toStdString();
+  const auto report = probeMachine(m_files, options);
+  QVERIFY2(report.has_value(), report ? "" : report.error().message.c_str());
+  const HardwareProfile profile = inspectMachine({options.disk});
+  QVERIFY(report->machine == machineKey(profile, 2));
+  QVERIFY(report->peakMemory > 0 && report->peakMemory <= options.memory);
+  QVERIFY(report->host(Precision::Bf16).adamWBesideCopies.known());
+  const DiskRates* disk = report->disk(profile.disks.at(0));
+  QVERIFY(disk && disk->write.known());
+  // What is measured is what the cache gives back.
+  const Path cache = options.disk / "rates.json";
+  QVERIFY(cacheRates(m_files, cache, *report).has_value());
+  const CachedRates cached = cachedRates(m_files, cache, machineKey(profile, 2));
+  QVERIFY2(cached.report.has_value() && cached.notice.empty(), cached.notice.c_str());
+  QVERIFY(cached.report->device == report->device && cached.report->disks == report->disks);
+}
+
+void TestBench::machineRefused() {
+  ProbeOptions options;
+  options.compute.hostLimit = 4 * leastProbeMemory - 1;
+  auto report = probeMachine(m_files, options);
+  QVERIFY(!report.has_value());
+  QCOMPARE(report.error().kind, ErrorKind::DoesNotFit);
+  options = {};
+  options.seconds = 0;
+  QCOMPARE(probeMachine(m_files, options).error().kind, ErrorKind::BadInput);
+  options = {};
+  options.disk = "/nowhere";
+  QCOMPARE(probeMachine(m_files, options).error().kind, ErrorKind::BadInput);
+  options = {};
+  options.progress = [](const ProbeProgress&) { return false; };
+  QCOMPARE(probeMachine(m_files, options).error().kind, ErrorKind::Interrupted);
 }
 
 QTEST_GUILESS_MAIN(TestBench)

@@ -10,7 +10,7 @@ class TestUsage : public QObject {
     QTest::addColumn<QStringList>("command");
     for (const char* command : {"train", "resume", "watch", "ctl", "runs list", "plan", "hw", "tokenizer train",
                                 "tokenizer encode", "tokenizer decode", "check golden", "check checkpoint", "generate",
-                                "eval", "export", "bench step", "bench optimizer", "bench copy"})
+                                "eval", "export", "bench step", "bench machine", "bench optimizer", "bench copy"})
       QTest::newRow(command) << QString(command).split(' ');
   }
   void helpHasAnExample() {
@@ -66,6 +66,7 @@ class TestUsage : public QObject {
         {"tokenizer", "train", "--data", "/nowhere/a.txt", "--vocabulary", "300", "--out", "/nowhere/t.json"},
         "/nowhere/a.txt");
     row("missing golden cases", {"check", "golden", "/nowhere/golden"}, "/nowhere/golden");
+    row("no such disk", {"bench", "machine", "--disk", "/nowhere/disk"}, "/nowhere/disk");
     row("missing checkpoint", {"check", "checkpoint", "/nowhere/checkpoint"}, "/nowhere/checkpoint");
   }
   void misuseIsOneLineAndExitTwo() {

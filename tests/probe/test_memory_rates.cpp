@@ -12,6 +12,10 @@ class TestMemoryRates : public QObject {
   void adamW();
   void copies();
   void copiesThatDoNotFit();
+  void besideCopies();
+  void besideCopiesThatDoNotFit();
+  void deviceMemory();
+  void timeLimitsRounds();
 };
 
 void TestMemoryRates::adamW() {
@@ -43,6 +47,48 @@ void TestMemoryRates::copiesThatDoNotFit() {
   QVERIFY(!rates.has_value());
   QCOMPARE(rates.error().kind, ErrorKind::DoesNotFit);
   QCOMPARE(device->memoryUse(MemorySpace::Device).used, Bytes{0});
+}
+
+void TestMemoryRates::besideCopies() {
+  ThreadPool pool(2);
+  const auto device = createCpuDevice(pool, 2 * MiB, 2 * MiB);
+  const auto rates = measureAdamWBesideCopies(pool, *device, 100'000, MiB, 3);
+  QVERIFY2(rates.has_value(), rates ? "" : rates.error().message.c_str());
+  for (const double rate : {rates->fp32, rates->split}) QVERIFY(rate > 0 && rate < 1e12);
+  QVERIFY(rates->copied >= 0 && rates->copied < 1e13);
+  QCOMPARE(device->memoryUse(MemorySpace::Device).used, Bytes{0});
+  QCOMPARE(device->memoryUse(MemorySpace::Host).used, Bytes{0});
+}
+
+void TestMemoryRates::besideCopiesThatDoNotFit() {
+  ThreadPool pool(1);
+  const auto device = createCpuDevice(pool, 2 * MiB, 2 * MiB - 1);
+  const auto rates = measureAdamWBesideCopies(pool, *device, 100'000, MiB, 3);
+  QVERIFY(!rates.has_value());
+  QCOMPARE(rates.error().kind, ErrorKind::DoesNotFit);
+}
+
+void TestMemoryRates::deviceMemory() {
+  ThreadPool pool(2);
+  const auto device = createCpuDevice(pool, 16 * 100'000, 0);
+  const auto rate = measureDeviceMemory(*device, 100'000, 3);
+  QVERIFY2(rate.has_value(), rate ? "" : rate.error().message.c_str());
+  QVERIFY(*rate > 0 && *rate < 1e14);
+  QCOMPARE(device->memoryUse(MemorySpace::Device).peak, Bytes{16 * 100'000});
+  QCOMPARE(device->memoryUse(MemorySpace::Device).used, Bytes{0});
+  QVERIFY(!measureDeviceMemory(*device, 100'001, 3).has_value());
+}
+
+/// Each reading of the clock is a second later: the rate follows from it, whatever the machine does.
+void TestMemoryRates::timeLimitsRounds() {
+  ThreadPool pool(1);
+  const auto device = createCpuDevice(pool, 2 * MiB, 2 * MiB);
+  double now = 0;
+  const auto rates = measureCopies(*device, MiB, {1, 1000, 20}, [&] { return now += 1; });
+  QVERIFY(rates.has_value());
+  QCOMPARE(rates->in, double(MiB));
+  QCOMPARE(rates->both, 2 * double(MiB));
+  QVERIFY(now < 50); // rounds of seven seconds: the warm-up and as many as begin within 20
 }
 
 QTEST_GUILESS_MAIN(TestMemoryRates)

@@ -2,6 +2,7 @@
 
 #include "engine/bench.h"
 #include "engine/hardware.h"
+#include "engine/probe.h"
 #include "progress.h"
 #include "project_options.h"
 
@@ -112,6 +113,43 @@ Result<int> copy(Program& program, const MachineOptions& options) {
   return done;
 }
 
+struct ProbeCommandOptions {
+  int threads = 0;
+  double seconds = 1;
+  std::string disk;
+  std::string cache;
+  bool json = false;
+};
+
+Result<int> machine(Program& program, const ProbeCommandOptions& options) {
+  Console& console = program.console;
+  if (options.json) console.reserveOutput();
+  ProbeOptions probe;
+  probe.compute.threads = options.threads;
+  probe.seconds = options.seconds;
+  probe.disk = options.disk;
+  probe.progress = [&](const ProbeProgress& progress) {
+    console.progress(fmt::format("measuring {} ({} of {})", progress.part, progress.done + 1, progress.parts));
+    return true;
+  };
+  MILLRACE_TRY(const ProbeReport report, probeMachine(program.files, probe));
+  console.endProgress();
+  if (options.json) {
+    console.result(toJson(report));
+  } else {
+    std::string table = probeTable(report);
+    while (table.ends_with('\n')) table.pop_back();
+    console.line(table);
+  }
+  for (const std::string& note : report.notes) console.warning(note);
+  const Path cache = options.cache.empty() ? ratesCacheFile() : Path(options.cache);
+  MILLRACE_TRY(const std::string notice, cacheRates(program.files, cache, report));
+  if (!notice.empty()) console.warning(notice);
+  if (!options.json) console.line(fmt::format("kept in {}", cache.string()));
+  const auto unmeasured = [](const ProbedDisk& disk) { return !disk.problem.empty(); };
+  return std::any_of(report.disks.begin(), report.disks.end(), unmeasured) ? failedWhileRunning : done;
+}
+
 void addMachineOptions(CLI::App& command, MachineOptions& options) {
   command.add_option("--threads", options.compute.threads, "Default: the usable cores")
       ->option_text("N")
@@ -139,6 +177,24 @@ void addBench(CLI::App& app, Program& program) {
       ->option_text("N")
       ->check(CLI::Range(1, 100000));
   stepCommand->add_flag("--json", stepOptions->json, "Print JSON");
+  const auto [machineCommand, probeOptions] = addCommand(
+      *group, program, "machine",
+      "Measure what plans are predicted from, in under half a minute, and keep it: copies, memory, AdamW, matrix "
+      "products, a disk",
+      "millrace bench machine --disk /mnt/nvme", &machine);
+  machineCommand->add_option("--disk", probeOptions->disk, "A folder on the disk to measure, writing 4 GiB at most")
+      ->option_text("DIR");
+  machineCommand->add_option("--threads", probeOptions->threads, "Default: the usable cores")
+      ->option_text("N")
+      ->check(CLI::Range(0, 4096));
+  machineCommand->add_option("--seconds", probeOptions->seconds, "About so long for each figure; default: 1")
+      ->option_text("S")
+      ->check(CLI::Range(1e-3, 60.0));
+  machineCommand
+      ->add_option("--cache", probeOptions->cache,
+                   "Where the figures are kept; default: millrace/rates.json in $XDG_CACHE_HOME or ~/.cache")
+      ->option_text("FILE");
+  machineCommand->add_flag("--json", probeOptions->json, "Print JSON");
   const auto [optimizerCommand, optimizerOptions] =
       addCommand(*group, program, "optimizer", "Time AdamW on the host against the memory traffic that it must have",
                  "millrace bench optimizer --json", &optimizer);
