@@ -163,9 +163,8 @@ class GpuReader {
 std::string busAddress(std::string_view busId) {
   std::string address;
   for (const char c : busId) address += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  const std::size_t domain = address.find(':');
-  if (domain != std::string::npos && domain > 4 && address.find_first_not_of('0') >= domain - 4)
-    address.erase(0, domain - 4);
+  const std::size_t domain = std::min(address.find(':'), address.size());
+  if (domain > 4) address.erase(0, std::min(domain - 4, address.find_first_not_of('0')));
   return address;
 }
 
