@@ -52,7 +52,7 @@ Result<HardwareProfile> findMachine(FileSystem& files, const std::string& nameOr
   const auto nearest = nearestWord(name, names);
   return badInput(fmt::format("'{}' is no machine that is known{}. There are: {}; or give the path of a machine file, "
                               "with a '/' or ending with .json",
-                              nameOrPath, nearest ? fmt::format("; did you mean {}?", *nearest) : std::string(),
+                              nameOrPath, nearest ? fmt::format(" (did you mean {}?)", *nearest) : std::string(),
                               fmt::join(names, ", ")));
 }
 

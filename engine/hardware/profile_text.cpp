@@ -38,7 +38,9 @@ void addCpu(Table& table, const CpuFacts& cpu) {
   for (const NumaNode& node : cpu.numaNodes)
     table.row(fmt::format("NUMA node {}", node.index),
               fmt::format("{}, {}", formatBytes(node.memory), counted(node.cores, "core", "cores")));
-  table.row("instruction sets", describeInstructionSets(cpu.instructionSets));
+  // A file need not tell them.
+  if (cpu.instructionSets != InstructionSets() || !cpu.name.empty())
+    table.row("instruction sets", describeInstructionSets(cpu.instructionSets));
 }
 
 void addMemory(Table& table, const MemoryFacts& memory) {
@@ -48,6 +50,7 @@ void addMemory(Table& table, const MemoryFacts& memory) {
                                           memory.groupLimitSource, formatBytes(memory.groupFree.value_or(0))));
   table.row("memory usable", formatBytes(memory.usable));
   table.row("lockable memory", memory.lockLimit ? formatBytes(*memory.lockLimit) : "no limit");
+  if (memory.hugePageSize == 0) return;
   table.row("huge pages", fmt::format("{} of {} reserved and free, transparent: {}", memory.hugePagesFree,
                                       formatBytes(memory.hugePageSize),
                                       memory.transparentHugePages.empty() ? "unknown" : memory.transparentHugePages));
@@ -161,12 +164,13 @@ std::string budgetTable(const HardwareProfile& profile, const TierBudgets& budge
     table.row(name, fmt::format("{}: {}", formatBytes(budget.bytes), budget.explanation));
   };
   for (std::size_t i = 0; i < budgets.vram.size(); ++i)
-    row("VRAM of " + gpuTitle(profile.nvidia.gpus[i]), budgets.vram[i]);
+    row("VRAM for runs, " + gpuTitle(profile.nvidia.gpus[i]), budgets.vram[i]);
   if (profile.memory.total > 0) {
     row("RAM for runs", budgets.ram);
     row("of that lockable", budgets.lockable);
   }
-  for (std::size_t i = 0; i < budgets.disks.size(); ++i) row("disk of " + profile.disks[i].folder, budgets.disks[i]);
+  for (std::size_t i = 0; i < budgets.disks.size(); ++i)
+    row("for runs in " + profile.disks[i].folder, budgets.disks[i]);
   return table.take();
 }
 

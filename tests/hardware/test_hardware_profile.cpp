@@ -97,8 +97,8 @@ class TestHardwareProfile : public QObject {
           "700 W",
           "11.5 GB/s (measured 2025-01-01T00:00:00Z, probe)",
           "RAM for runs          2.00 GiB: 4.00 GiB usable under the limit of /sys/fs/cgroup/job/memory.max",
-          "VRAM of GPU 0         139.65 GiB: ",
-          "disk of /data         90.00 GiB: "})
+          "VRAM for runs, GPU 0  139.65 GiB: ",
+          "for runs in /data     90.00 GiB: "})
       QVERIFY2(table.contains(part), qPrintable(QString("%1 missing in:\n%2").arg(part, table)));
     QVERIFY(table.endsWith('\n'));
   }
