@@ -21,6 +21,7 @@ HardwareProfile inspectMachine(const std::vector<std::filesystem::path>& folders
 }
 
 std::vector<std::string> gpuNotices(const HardwareProfile& profile) {
+  if (!profile.name.empty()) return {}; // of another machine, or of another day
   return gpuNotices(profile, builtWithCuda);
 }
 
@@ -34,13 +35,14 @@ Status checkDevice(const std::string& device, const std::string& what) {
 }
 
 std::string hardwareReport(const HardwareProfile& profile) {
-  std::string report = hardwareTable(profile);
+  std::string report = hardwareTable(profile) + budgetTable(profile, tierBudgets(profile));
   for (const std::string& notice : gpuNotices(profile)) report += notice + "\n";
   return report;
 }
 
 std::string hardwareJson(const HardwareProfile& profile) {
   Json json = toJson(profile);
+  json["budgets"] = toJson(tierBudgets(profile));
   json["notices"] = gpuNotices(profile);
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }

@@ -3,8 +3,10 @@
 #pragma once
 
 #include "engine/hardware.h"
+#include "hardware/nvml_api.h"
 
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 namespace millrace {
@@ -13,6 +15,7 @@ namespace millrace {
 struct HardwareSources {
   std::filesystem::path root = "/";  ///< prefix of /proc, /sys and /dev
   std::filesystem::path topologyXml; ///< a topology that hwloc exported; empty: this machine's own
+  std::optional<NvmlApi> nvml;       ///< absent: the driver's own library, or none where the root is not "/"
 };
 
 /// folders: where the caller means to write; each gives one DiskFacts. Any thread.

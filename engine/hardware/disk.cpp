@@ -2,7 +2,9 @@
 
 #include "hardware/mounts.h"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 #include <sys/statvfs.h>
 #include <system_error>
 
@@ -20,6 +22,79 @@ std::string wholeDisk(const SystemFiles& files, const std::string& folder) {
   Path device(folder);
   if (files.exists(folder + "/partition")) device = device.parent_path();
   return device.filename().string();
+}
+
+constexpr std::string_view networkTypes[] = {"nfs",
+                                             "nfs4",
+                                             "cifs",
+                                             "smb3",
+                                             "smbfs",
+                                             "ceph",
+                                             "glusterfs",
+                                             "lustre",
+                                             "gpfs",
+                                             "beegfs",
+                                             "afs",
+                                             "ncpfs",
+                                             "coda",
+                                             "9p",
+                                             "drvfs",
+                                             "virtiofs",
+                                             "vboxsf",
+                                             "prl_fs",
+                                             "vmhgfs",
+                                             "orangefs",
+                                             "pvfs2",
+                                             "ocfs2",
+                                             "gfs2",
+                                             "wekafs",
+                                             "fuse.sshfs",
+                                             "fuse.glusterfs",
+                                             "fuse.rclone",
+                                             "fuse.s3fs",
+                                             "fuse.gcsfuse",
+                                             "fuse.juicefs",
+                                             "fuse.mount-s3",
+                                             "fuse.goofys",
+                                             "fuse.davfs",
+                                             "davfs",
+                                             "fuse.vmhgfs-fuse",
+                                             "fuse.portal",
+                                             "curlftpfs",
+                                             "fuse.curlftpfs",
+                                             "fuse.ceph"};
+constexpr std::string_view memoryTypes[] = {"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"};
+
+template <std::size_t N>
+bool oneOf(std::string_view word, const std::string_view (&words)[N]) {
+  return std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
+
+/// Of a whole disk, or of what a mapped device or an array lies on: then the slowest of them. Unknown where only the
+/// host of a virtual machine knows: virtual disks call themselves rotating whatever they lie on.
+DiskKind blockKind(const SystemFiles& files, const std::string& name, std::string& model, int depth = 0) {
+  const std::string block = "/sys/block/" + name;
+  const std::string own = std::string(trimmed(files.text(block + "/device/model").value_or("")));
+  if (!own.empty()) model = own;
+  if (name.starts_with("nvme")) return DiskKind::Nvme;
+  if (name.starts_with("zram") || name.starts_with("ram") || name.starts_with("pmem")) return DiskKind::Memory;
+  if (name.starts_with("nbd") || name.starts_with("rbd") || name.starts_with("drbd")) return DiskKind::Network;
+  if (const auto parts = files.list(block + "/slaves"); !parts.empty() && depth < 8) {
+    std::optional<DiskKind> slowest;
+    for (const std::string& part : parts) {
+      const auto folder = files.resolve("/sys/class/block/" + part);
+      const DiskKind kind = blockKind(files, folder ? wholeDisk(files, *folder) : part, model, depth + 1);
+      if (kind == DiskKind::Unknown) return kind;
+      if (!slowest || (kind != DiskKind::Memory && kind > *slowest) || *slowest == DiskKind::Memory) slowest = kind;
+    }
+    return *slowest;
+  }
+  const auto rotational = files.number(block + "/queue/rotational");
+  if (!rotational || name.starts_with("loop") || name.starts_with("dm-")) return DiskKind::Unknown;
+  if (*rotational == 0) return DiskKind::Ssd;
+  const bool isVirtual = name.starts_with("vd") || name.starts_with("xvd") || own.find("irtual") != std::string::npos ||
+                         own.find("VIRTUAL") != std::string::npos || own.starts_with("QEMU");
+  return isVirtual ? DiskKind::Unknown : DiskKind::Hdd;
 }
 
 } // namespace
@@ -51,6 +126,10 @@ Result<DiskFacts> readDiskFacts(const SystemFiles& files, const Path& folder) {
   disk.mountPoint = holder->mountPoint;
   disk.fileSystem = holder->type;
 
+  disk.network = oneOf(disk.fileSystem, networkTypes);
+  if (disk.network) disk.kind = DiskKind::Network;
+  if (oneOf(disk.fileSystem, memoryTypes)) disk.kind = DiskKind::Memory;
+
   // btrfs and others have a device number of their own; their source still names the block device.
   auto device = files.resolve("/sys/dev/block/" + holder->device);
   if (!device && holder->source.substr(0, 5) == "/dev/") {
@@ -59,9 +138,9 @@ Result<DiskFacts> readDiskFacts(const SystemFiles& files, const Path& folder) {
   }
   if (!device) return disk;
   disk.device = wholeDisk(files, *device);
-  const std::string block = "/sys/block/" + disk.device;
-  if (const auto rotational = files.number(block + "/queue/rotational")) disk.rotational = *rotational != 0;
-  disk.model = std::string(trimmed(files.text(block + "/device/model").value_or("")));
+  const DiskKind kind = blockKind(files, disk.device, disk.model);
+  if (disk.kind == DiskKind::Unknown) disk.kind = kind;
+  disk.network |= disk.kind == DiskKind::Network;
   return disk;
 }
 

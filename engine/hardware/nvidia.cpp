@@ -1,6 +1,7 @@
 #include "hardware/nvidia.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -27,6 +28,30 @@ std::string withoutPrefix(std::string_view text, std::string_view prefix) {
 
 std::string cudaName(int release) {
   return fmt::format("{}.{}", release / 100, release % 100);
+}
+
+/// PCI Express generation of a speed such as "32.0 GT/s PCIe"; 0: none.
+int linkGeneration(std::string_view speed) {
+  constexpr std::array<std::string_view, 6> speeds = {"2.5", "5.0", "8.0", "16.0", "32.0", "64.0"};
+  const std::string_view number = speed.substr(0, speed.find(' '));
+  for (std::size_t i = 0; i < speeds.size(); ++i)
+    if (number == speeds[i] || std::string(number) + ".0" == speeds[i]) // older kernels: "8 GT/s"
+      return static_cast<int>(i) + 1;
+  return 0;
+}
+
+PciLink readLink(const SystemFiles& files, const std::string& folder, const std::string& which) {
+  const auto width = files.number(folder + "/" + which + "_link_width").value_or(0);
+  const int lanes = width > 0 && width <= 64 ? static_cast<int>(width) : 0; // 255: the slot does not say
+  return {linkGeneration(files.text(folder + "/" + which + "_link_speed").value_or("")), lanes};
+}
+
+/// Whether a screen is plugged into one of the card's sockets: /sys/bus/pci/devices/<card>/drm/card0/card0-DP-1/status.
+bool hasScreen(const SystemFiles& files, const std::string& folder) {
+  for (const std::string& card : files.list(folder + "/drm"))
+    for (const std::string& socket : files.list(folder + "/drm/" + card))
+      if (files.text(folder + "/drm/" + card + "/" + socket + "/status") == "connected") return true;
+  return false;
 }
 
 } // namespace
@@ -64,6 +89,11 @@ NvidiaFacts readNvidiaFacts(const SystemFiles& files) {
     gpu.boundDriver = files.linkName(folder + "/driver").value_or("");
     const std::string information = files.text("/proc/driver/nvidia/gpus/" + address + "/information").value_or("");
     gpu.name = fmt::format("{}", fmt::join(wordsAfter(information, "Model"), " "));
+    gpu.link = readLink(files, folder, "current");
+    gpu.maximalLink = readLink(files, folder, "max");
+    const auto node = files.number(folder + "/numa_node"); // -1: the firmware does not say
+    if (node && *node >= 0 && *node < 65536) gpu.numaNode = static_cast<int>(*node);
+    gpu.displayAttached = hasScreen(files, folder);
     nvidia.gpus.push_back(std::move(gpu));
   }
   nvidia.driverVersion = nvidiaDriverVersion(files.text("/proc/driver/nvidia/version").value_or(""));

@@ -238,9 +238,99 @@ class TestHardwareFacts : public QObject {
     QVERIFY(disk->free > 0 && disk->free <= disk->total);
     if (disk->device == "nvme0n1") {
       QCOMPARE(disk->model, std::string("Fast 1TB"));
-      QCOMPARE(disk->rotational, std::optional<bool>(false));
+      QVERIFY(disk->kind == DiskKind::Nvme);
     }
-    if (disk->device == "sdb") QCOMPARE(disk->rotational, std::optional<bool>(true));
+    if (disk->device == "sdb") QVERIFY(disk->kind == DiskKind::Hdd);
+    if (disk->fileSystem == "tmpfs") QVERIFY(disk->kind == DiskKind::Memory);
+    QVERIFY(!disk->network);
+  }
+
+  void kindOfDisk_data() {
+    QTest::addColumn<QString>("device"); // of the mounted file system
+    QTest::addColumn<DiskKind>("kind");
+    const auto row = [](const char* name, const char* device, DiskKind kind) {
+      QTest::newRow(name) << QString(device) << kind;
+    };
+    row("nvme", "nvme0n1", DiskKind::Nvme);
+    row("solid state", "sda", DiskKind::Ssd);
+    row("rotating", "sdb", DiskKind::Hdd);
+    row("virtual, says rotating", "vda", DiskKind::Unknown);
+    row("virtual, says solid state", "vdb", DiskKind::Ssd);
+    row("virtual by its model", "sdc", DiskKind::Unknown);
+    row("says nothing", "sdd", DiskKind::Unknown);
+    row("encrypted nvme", "dm-0", DiskKind::Nvme);
+    row("volume on an array of nvme and rotating", "dm-1", DiskKind::Hdd);
+    row("array of two nvme", "md1", DiskKind::Nvme);
+    row("array with a part that is not known", "md2", DiskKind::Unknown);
+    row("mapped, parts not told", "dm-2", DiskKind::Unknown);
+    row("file as a disk", "loop0", DiskKind::Unknown);
+    row("compressed memory", "zram0", DiskKind::Memory);
+    row("network block device", "nbd0", DiskKind::Network);
+    row("rings end", "dm-8", DiskKind::Unknown);
+  }
+  void kindOfDisk() {
+    QFETCH(QString, device);
+    QFETCH(DiskKind, kind);
+    QTemporaryDir data;
+    const std::string folder = std::filesystem::canonical(data.path().toStdString()).string();
+    FakeTree tree;
+    const auto disk = [&](const std::string& name, const char* rotational, const char* model = "") {
+      tree.folder("/sys/devices/x/" + name);
+      tree.link("/sys/class/block/" + name, "/sys/devices/x/" + name);
+      tree.link("/sys/block/" + name, "/sys/devices/x/" + name);
+      if (*rotational) tree.file("/sys/devices/x/" + name + "/queue/rotational", rotational);
+      if (*model) tree.file("/sys/devices/x/" + name + "/device/model", model);
+    };
+    const auto over = [&](const std::string& name, const std::vector<std::string>& parts) {
+      for (const std::string& part : parts) tree.folder("/sys/devices/x/" + name + "/slaves/" + part);
+    };
+    for (const char* name : {"nvme0n1", "nvme1n1"}) disk(name, "0\n", "Fast");
+    disk("sda", "0\n");
+    disk("sdb", "1\n");
+    disk("sdc", "1\n", "Virtual Disk    ");
+    disk("sdd", "");
+    disk("vda", "1\n");
+    disk("vdb", "0\n");
+    for (const char* name : {"dm-0", "dm-1", "dm-2", "dm-8", "dm-9", "md0", "md1", "md2", "loop0", "zram0"})
+      disk(name, "0\n");
+    disk("nbd0", "1\n");
+    tree.file("/sys/devices/x/nvme0n1/nvme0n1p2/partition", "2\n");
+    tree.link("/sys/class/block/nvme0n1p2", "/sys/devices/x/nvme0n1/nvme0n1p2");
+    over("dm-0", {"nvme0n1p2"});
+    over("md0", {"nvme1n1", "sdb"});
+    over("dm-1", {"md0"});
+    over("md1", {"nvme0n1p2", "nvme1n1"});
+    over("md2", {"nvme1n1", "vda"});
+    over("dm-8", {"dm-9"});
+    over("dm-9", {"dm-8"});
+    tree.link("/sys/dev/block/8:1", "/sys/devices/x/" + device.toStdString());
+    tree.file("/proc/self/mountinfo", "40 1 8:1 / " + folder + " rw - ext4 /dev/any rw\n");
+    const auto facts = readDiskFacts(tree.files(), folder);
+    QVERIFY(facts.has_value());
+    QCOMPARE(QString::fromStdString(facts->device), device);
+    QVERIFY2(facts->kind == kind, std::to_string(static_cast<int>(facts->kind)).c_str());
+    QCOMPARE(facts->network, kind == DiskKind::Network);
+    if (device == "dm-0") QCOMPARE(facts->model, std::string("Fast"));
+  }
+
+  void networkMount_data() {
+    QTest::addColumn<bool>("network");
+    for (const char* type : {"nfs", "nfs4", "cifs", "smb3", "ceph", "lustre", "9p", "virtiofs", "fuse.sshfs"})
+      QTest::newRow(type) << true;
+    for (const char* type : {"ext4", "xfs", "overlay", "zfs", "fuse.mergerfs", "nfsd"}) QTest::newRow(type) << false;
+  }
+  void networkMount() {
+    QFETCH(bool, network);
+    const std::string type = QTest::currentDataTag();
+    QTemporaryDir data;
+    const std::string folder = std::filesystem::canonical(data.path().toStdString()).string();
+    FakeTree tree;
+    tree.file("/proc/self/mountinfo", "40 1 0:50 / " + folder + " rw - " + type + " server:/share rw\n");
+    const auto disk = readDiskFacts(tree.files(), folder);
+    QVERIFY(disk.has_value());
+    QCOMPARE(disk->network, network);
+    QCOMPARE(disk->kind == DiskKind::Network, network);
+    QCOMPARE(disk->fileSystem, type);
   }
 };
 

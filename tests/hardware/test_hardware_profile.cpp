@@ -1,5 +1,6 @@
 // The profile as a whole: of this machine, as JSON and as a table.
 #include "hardware/detect.h"
+#include "hardware/fake_nvml.h"
 #include "hardware/fake_tree.h"
 #include "hardware/profile_text.h"
 
@@ -44,10 +45,17 @@ class TestHardwareProfile : public QObject {
     HardwareSources sources;
     sources.root = tree.root();
     sources.topologyXml = Path(MILLRACE_SOURCE_DIR) / "tests/hardware/data/two_packages.xml";
+    FakeNvml nvml;
+    nvml.gpus = {FakeGpu()};
+    nvml.gpus[0].compute = {{4242, 700ULL << 20, ~0u, ~0u}};
+    sources.nvml = nvml.api();
     HardwareProfile profile = detectHardware({}, sources);
-    profile.rates.push_back(
-        {"host memory copy", 11.5 * static_cast<double>(GiB), "bytes", "test", "2025-01-01T00:00:00Z"});
-    QVERIFY(profile.unknown.empty());
+    profile.hostRates.memory = {11.5e9, RateOrigin::Measured, "probe", "2025-01-01T00:00:00Z"};
+    profile.disks = {DiskFacts()};
+    profile.disks[0].folder = "/data";
+    profile.disks[0].total = profile.disks[0].free = 100 * GiB;
+    QVERIFY2(profile.unknown.empty(), profile.unknown.empty() ? "" : profile.unknown[0].c_str());
+    QVERIFY(!profile.wsl);
 
     const Json json = toJson(profile);
     QCOMPARE(json["host"].get<std::string>(), std::string("imaginary"));
@@ -57,17 +65,74 @@ class TestHardwareProfile : public QObject {
     QCOMPARE(json["cpu"]["numa_nodes"].size(), std::size_t{2});
     QCOMPARE(json["memory"]["group_limit"].get<Bytes>(), 4 * GiB);
     QVERIFY(json["memory"]["lock_limit"].is_null());
-    QCOMPARE(json["nvidia"]["gpus"][0]["pci_address"].get<std::string>(), std::string("0000:17:00.0"));
-    QCOMPARE(json["rates"][0]["what"].get<std::string>(), std::string("host memory copy"));
+    QCOMPARE(json["gpus"][0]["pci_address"].get<std::string>(), std::string("0000:17:00.0"));
+    QCOMPARE(json["gpus"][0]["memory_total"].get<Bytes>(), 143771 * MiB);
+    QCOMPARE(json["host_rates"]["memory"]["origin"].get<std::string>(), std::string("measured"));
     QVERIFY(parseJson(json.dump(), "profile").has_value());
+    const TierBudgets budgets = tierBudgets(profile);
+    const Json limits = toJson(budgets);
+    QCOMPARE(limits["ram"]["bytes"].get<Bytes>(), 2 * GiB);
+    QCOMPARE(limits["disks"][0]["bytes"].get<Bytes>(), 90 * GiB);
+    QCOMPARE(limits["vram"][0]["free"].get<Bytes>(), 143000 * MiB);
 
-    const QString table = QString::fromStdString(hardwareTable(profile));
+    const QString table = QString::fromStdString(hardwareTable(profile) + budgetTable(profile, budgets));
     for (const char* part :
-         {"imaginary", "6.1.0-1", "Imaginary 9000", "2 packages, 8 cores, 16 hardware threads", "2 cores",
-          "quota 2.00 by /sys/fs/cgroup/job/cpu.max", "32.00 MiB", "NUMA node 1", "64.00 GiB", "16.00 GiB",
-          "available 8.00 GiB", "4.00 GiB by /sys/fs/cgroup/job/memory.max", "no limit", "10de:2335", "11.50 GiB/s"})
+         {"imaginary",
+          "6.1.0-1",
+          "Imaginary 9000",
+          "2 packages, 8 cores, 16 hardware threads",
+          "2 cores",
+          "quota 2.00 by /sys/fs/cgroup/job/cpu.max",
+          "32.00 MiB",
+          "NUMA node 1",
+          "64.00 GiB",
+          "16.00 GiB",
+          "available 8.00 GiB",
+          "4.00 GiB by /sys/fs/cgroup/job/memory.max",
+          "no limit",
+          "GPU 0",
+          "NVIDIA H200 at PCI 0000:17:00.0, compute capability 9.0, driver 570.86.15",
+          "python3 (process 4242): 700.00 MiB",
+          "PCIe 5 x16, now PCIe 1 x16 (an idle link reads low)",
+          "700 W",
+          "11.5 GB/s (measured 2025-01-01T00:00:00Z, probe)",
+          "RAM for runs          2.00 GiB: 4.00 GiB usable under the limit of /sys/fs/cgroup/job/memory.max",
+          "VRAM for runs, GPU 0  139.65 GiB: ",
+          "for runs in /data     90.00 GiB: "})
       QVERIFY2(table.contains(part), qPrintable(QString("%1 missing in:\n%2").arg(part, table)));
     QVERIFY(table.endsWith('\n'));
+  }
+
+  void topologyOfTheEnvironment() {
+    // What hwloc itself takes from there is what programs that share the machine plan with.
+    qputenv("HWLOC_XMLFILE", (std::string(MILLRACE_SOURCE_DIR) + "/tests/hardware/data/two_packages.xml").c_str());
+    FakeTree tree;
+    tree.file("/proc/self/status", "Cpus_allowed_list:\t0-15\n");
+    HardwareSources sources;
+    sources.root = tree.root();
+    const HardwareProfile profile = detectHardware({}, sources);
+    qunsetenv("HWLOC_XMLFILE");
+    QCOMPARE(profile.cpu.packages, 2);
+    QCOMPARE(profile.cpu.cores, 8);
+    QCOMPARE(profile.cpu.numaNodes.size(), std::size_t{2});
+  }
+
+  void windowsUnderneath_data() {
+    QTest::addColumn<QString>("release");
+    QTest::addColumn<bool>("wsl");
+    QTest::newRow("WSL 2") << "5.15.90.1-microsoft-standard-WSL2" << true;
+    QTest::newRow("WSL 1") << "4.4.0-19041-Microsoft" << true;
+    QTest::newRow("Debian") << "6.1.0-18-amd64" << false;
+    QTest::newRow("cloud of the same maker") << "6.1.0-1021-azure" << false;
+    QTest::newRow("not told") << "" << false;
+  }
+  void windowsUnderneath() {
+    QFETCH(QString, release);
+    FakeTree tree;
+    tree.file("/proc/sys/kernel/osrelease", release.toStdString() + "\n");
+    HardwareSources sources;
+    sources.root = tree.root();
+    QTEST(detectHardware({}, sources).wsl, "wsl");
   }
 
   void namesOfInstructionSets() {

@@ -49,10 +49,78 @@ class TestNvidia : public QObject {
     tree.file("/proc/driver/nvidia/gpus/0000:17:00.0/information", "Model: \t\t NVIDIA H200\nIRQ:   \t\t 20\n");
     const NvidiaFacts nvidia = readNvidiaFacts(tree.files());
     QCOMPARE(nvidia.gpus.size(), std::size_t{2});
-    QCOMPARE(nvidia.gpus[0], (GpuFacts{"0000:17:00.0", "2335", "NVIDIA H200", "nvidia"}));
-    QCOMPARE(nvidia.gpus[1], (GpuFacts{"0000:18:00.0", "2335", "", ""}));
+    GpuFacts expected;
+    expected.pciAddress = "0000:17:00.0";
+    expected.deviceId = "2335";
+    expected.name = "NVIDIA H200";
+    expected.boundDriver = "nvidia";
+    QVERIFY(nvidia.gpus[0] == expected);
+    expected.pciAddress = "0000:18:00.0";
+    expected.name = expected.boundDriver = "";
+    QVERIFY(nvidia.gpus[1] == expected);
     QCOMPARE(nvidia.driverVersion, std::string("570.86.15"));
     QVERIFY(!nvidia.deviceNodes);
+  }
+
+  void linkAndNode_data() {
+    QTest::addColumn<QString>("speed");
+    QTest::addColumn<QString>("width");
+    QTest::addColumn<QString>("node");
+    QTest::addColumn<int>("generation");
+    QTest::addColumn<int>("lanes");
+    QTest::addColumn<int>("numaNode"); // -1: none
+    QTest::newRow("generation 5") << "32.0 GT/s PCIe"
+                                  << "16"
+                                  << "1" << 5 << 16 << 1;
+    QTest::newRow("older kernel") << "8 GT/s"
+                                  << "8"
+                                  << "0" << 3 << 8 << 0;
+    QTest::newRow("2.5") << "2.5 GT/s PCIe"
+                         << "1"
+                         << "-1" << 1 << 1 << -1;
+    QTest::newRow("not told") << "Unknown"
+                              << "255"
+                              << "-1" << 0 << 0 << -1;
+    QTest::newRow("hostile") << "9999 GT/s"
+                             << "99999999999999999999"
+                             << "99999999999" << 0 << 0 << -1;
+  }
+  void linkAndNode() {
+    QFETCH(QString, speed);
+    QFETCH(QString, width);
+    QFETCH(QString, node);
+    QFETCH(int, numaNode);
+    FakeTree tree;
+    addDevice(tree, "0000:17:00.0", "0x10de", "0x030200");
+    const std::string folder = "/sys/bus/pci/devices/0000:17:00.0/";
+    tree.file(folder + "max_link_speed", speed.toStdString() + "\n");
+    tree.file(folder + "max_link_width", width.toStdString() + "\n");
+    tree.file(folder + "current_link_speed", "5.0 GT/s PCIe\n");
+    tree.file(folder + "current_link_width", "4\n");
+    tree.file(folder + "numa_node", node.toStdString() + "\n");
+    const GpuFacts gpu = readNvidiaFacts(tree.files()).gpus.at(0);
+    QTEST(gpu.maximalLink.generation, "generation");
+    QTEST(gpu.maximalLink.width, "lanes");
+    QVERIFY(gpu.link == (PciLink{2, 4}));
+    QCOMPARE(gpu.numaNode.value_or(-1), numaNode);
+  }
+
+  void screens_data() {
+    QTest::addColumn<QString>("status"); // of the second socket
+    QTest::addColumn<bool>("attached");
+    QTest::newRow("connected") << "connected" << true;
+    QTest::newRow("empty sockets") << "disconnected" << false;
+    QTest::newRow("not known") << "unknown" << false;
+  }
+  void screens() {
+    QFETCH(QString, status);
+    FakeTree tree;
+    addDevice(tree, "0000:17:00.0", "0x10de", "0x030000");
+    const std::string card = "/sys/bus/pci/devices/0000:17:00.0/drm/card1";
+    tree.file(card + "/card1-DP-1/status", "disconnected\n");
+    tree.file(card + "/card1-HDMI-A-1/status", status.toStdString() + "\n");
+    tree.folder("/sys/bus/pci/devices/0000:17:00.0/drm/renderD128");
+    QTEST(readNvidiaFacts(tree.files()).gpus.at(0).displayAttached, "attached");
   }
 
   void driverVersion_data() {

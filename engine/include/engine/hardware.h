@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "engine/rates.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -71,6 +72,8 @@ struct MemoryFacts {
   bool operator==(const MemoryFacts&) const = default;
 };
 
+enum class DiskKind : std::uint8_t { Unknown, Nvme, Ssd, Hdd, Network, Memory };
+
 /// The file system behind a folder.
 struct DiskFacts {
   std::string folder;     ///< as asked
@@ -78,18 +81,54 @@ struct DiskFacts {
   std::string fileSystem; ///< "ext4", "overlay"
   std::string device;     ///< name of the whole disk in /sys/block ("nvme0n1"); empty when there is no single one
   std::string model;
-  std::optional<bool> rotational;
+  DiskKind kind = DiskKind::Unknown;
+  bool network = false; ///< reached over a network, or lent by the host that this machine is a guest of
   Bytes total = 0;
-  Bytes free = 0; ///< to this user
+  Bytes free = 0;           ///< to this user
+  Bytes ratedEndurance = 0; ///< bytes that its maker lets be written in its life (TBW), as entered; 0: not entered
+  DiskRates rates;
   bool operator==(const DiskFacts&) const = default;
 };
 
-/// An NVIDIA display or 3D controller seen on the PCI bus, used or not.
+struct GpuProcess {
+  std::int64_t pid = 0;        ///< as the driver counts; in a container perhaps another than this system's
+  std::string name;            ///< empty: not told
+  std::optional<Bytes> memory; ///< absent: the driver does not tell (Windows hosts, other users' containers)
+  bool operator==(const GpuProcess&) const = default;
+};
+
+/// A PCI Express link; 0: not known.
+struct PciLink {
+  int generation = 0;
+  int width = 0; ///< lanes
+  bool operator==(const PciLink&) const = default;
+};
+
+struct ComputeCapability {
+  int major = 0;
+  int minor = 0;
+  auto operator<=>(const ComputeCapability&) const = default;
+};
+
+/// An NVIDIA display or 3D controller, used or not. Without the driver's own library only what the PCI bus shows is
+/// known: then memoryTotal is 0, which means that nothing can be planned on the card.
 struct GpuFacts {
+  int index = -1; ///< the driver's number, in the order of PCI addresses; -1: the driver does not offer the card
   std::string pciAddress;  ///< "0000:17:00.0"
   std::string deviceId;    ///< "2335", hexadecimal
   std::string name;        ///< from the driver when it tells
   std::string boundDriver; ///< kernel driver bound to the card: "nvidia", "nouveau", "vfio-pci"; empty: none
+  std::string uuid;
+  Bytes memoryTotal = 0;
+  Bytes memoryFree = 0; ///< now, with what all other programs hold taken off
+  std::vector<GpuProcess> processes;
+  std::optional<ComputeCapability> capability;
+  PciLink link;        ///< now: an idle link saves power and reads low, so look at it under load
+  PciLink maximalLink; ///< what card and slot can do together
+  std::optional<int> numaNode;
+  bool displayAttached = false; ///< a screen or a desktop is on it, which takes memory when it likes
+  double powerLimit = 0;        ///< watts; 0: not known
+  DeviceRates rates;
   bool operator==(const GpuFacts&) const = default;
 };
 
@@ -100,24 +139,19 @@ struct NvidiaFacts {
   bool operator==(const NvidiaFacts&) const = default;
 };
 
-/// A rate that somebody measured on this machine, and where the figure came from.
-struct MeasuredRate {
-  std::string what;       ///< "host memory copy", "disk read"
-  double perSecond = 0;   ///< in `unit`
-  std::string unit;       ///< "bytes", "flop"
-  std::string source;     ///< the probe
-  std::string measuredAt; ///< ISO 8601, UTC
-  bool operator==(const MeasuredRate&) const = default;
-};
-
 struct HardwareProfile {
+  std::string name;   ///< of a machine that a file describes; empty: this machine, just looked at
+  std::string source; ///< where the figures of such a file are from
   std::string host;
-  std::string kernel; ///< release of the operating system's kernel
+  std::string kernel;   ///< release of the operating system's kernel
+  bool wsl = false;     ///< Linux under Windows: pinned memory is capped there, whatever the limits say
+  double hostPower = 0; ///< watts that the machine draws under load besides its GPUs, as entered; 0: not entered
   CpuFacts cpu;
   MemoryFacts memory;
   std::vector<DiskFacts> disks; ///< one for each folder that was asked about
   NvidiaFacts nvidia;
-  std::vector<MeasuredRate> rates;
+  DeviceRates cpuRates; ///< of the CPU as the device that computes
+  HostRates hostRates;
   std::vector<std::string> unknown; ///< what could not be found out, and why
   bool operator==(const HardwareProfile&) const = default;
 };
@@ -126,15 +160,17 @@ struct HardwareProfile {
 /// means to write; each gives one DiskFacts. Any thread.
 HardwareProfile inspectMachine(const std::vector<std::filesystem::path>& folders = {});
 
-/// Why NVIDIA cards that are seen are not used by this build: a line each, with the fix. Empty: nothing to say.
+/// Why NVIDIA cards that are seen are not used by this build: a line each, with the fix. Empty: nothing to say, as
+/// always of a machine that a file describes.
 std::vector<std::string> gpuNotices(const HardwareProfile& profile);
 
 /// Whether this build computes on "auto", "cpu" or "cuda:N"; BadInput with the reason. what: names the setting.
 Status checkDevice(const std::string& device, const std::string& what);
 
-/// Lines of "name  value" for people, the notices at the end.
+/// Lines of "name  value" for people, what can be used of each memory after them, the notices at the end.
 std::string hardwareReport(const HardwareProfile& profile);
-/// One JSON object, the notices in "notices"; sizes in bytes, what is not there null.
+/// One JSON object: what a machine file holds (engine/machines.h) and besides "budgets" and "notices". Sizes in bytes,
+/// what is not there null.
 std::string hardwareJson(const HardwareProfile& profile);
 
 } // namespace millrace
