@@ -32,7 +32,7 @@ void Console::result(std::string_view line) {
 
 void Console::line(std::string_view text) {
   endProgress();
-  people().write(fmt::format("{}\n", text));
+  people().write(fmt::format("{}\n", printable(text)));
   people().flush();
 }
 
@@ -64,7 +64,7 @@ void Console::endProgress(bool keep) {
 void Console::warning(std::string_view message) {
   endProgress();
   m_out.flush();
-  m_error.write(fmt::format("warning: {}\n", message));
+  m_error.write(fmt::format("warning: {}\n", printable(message)));
   m_error.flush();
 }
 
@@ -72,7 +72,7 @@ void Console::error(std::string_view message) {
   endProgress();
   m_out.flush();
   people().flush();
-  m_error.write(fmt::format("millrace: {}\n", message));
+  m_error.write(fmt::format("millrace: {}\n", printable(message)));
   m_error.flush();
 }
 

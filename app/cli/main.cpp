@@ -63,6 +63,7 @@ int carryOut(Program& program) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN); // a reader that goes away ends the output, not the work
+  std::signal(SIGXFSZ, SIG_IGN); // a limit on file sizes is an error of the write, told like any other
   LocalFileSystem files;
   Console console;
   Program program{files, console};

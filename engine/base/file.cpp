@@ -21,9 +21,15 @@ std::string errorText(int code) {
 tl::unexpected<Error> systemError(const Path& path, std::string_view action, int code) {
   ErrorKind kind = ErrorKind::Failed;
   if (code == ENOSPC || code == EDQUOT) kind = ErrorKind::OutOfSpace;
-  if (code == ENOENT || code == EACCES || code == EISDIR || code == ENOTDIR || code == ENAMETOOLONG)
+  if (code == ENOENT || code == EACCES || code == EISDIR || code == ENOTDIR || code == ENAMETOOLONG || code == ELOOP ||
+      code == EROFS)
     kind = ErrorKind::BadInput;
   return failure(kind, fmt::format("{}: cannot {}: {}", path.string(), action, errorText(code)));
+}
+
+/// The system would take the name to end there.
+bool hasNul(const Path& path) {
+  return path.native().find('\0') != std::string::npos;
 }
 
 class LocalFile final : public File {
@@ -86,7 +92,8 @@ class LocalFile final : public File {
 } // namespace
 
 Result<std::unique_ptr<File>> LocalFileSystem::open(const Path& path, OpenMode mode) {
-  int flags = O_CLOEXEC;
+  if (hasNul(path)) return badInput(fmt::format("{}: a NUL character is in the name", path.c_str()));
+  int flags = O_CLOEXEC | O_NONBLOCK; // a pipe or a device is not waited for: it is refused below
   switch (mode) {
   case OpenMode::Read:
     flags |= O_RDONLY;
@@ -104,14 +111,18 @@ Result<std::unique_ptr<File>> LocalFileSystem::open(const Path& path, OpenMode m
   const int descriptor = ::open(path.c_str(), flags, 0600);
   if (descriptor < 0) return systemError(path, mode == OpenMode::Read ? "open" : "create", errno);
   struct stat info = {};
-  if (::fstat(descriptor, &info) == 0 && S_ISDIR(info.st_mode)) {
+  if (::fstat(descriptor, &info) == 0 && !S_ISREG(info.st_mode)) {
     ::close(descriptor);
-    return badInput(fmt::format("{}: is a folder, expected a file", path.string()));
+    return badInput(fmt::format("{}: is a {}, expected a file", path.string(),
+                                S_ISDIR(info.st_mode) ? "folder" : "device, pipe or socket"));
   }
   return std::make_unique<LocalFile>(path, descriptor);
 }
 
 Status LocalFileSystem::rename(const Path& from, const Path& to) {
+  struct stat info = {};
+  if (::lstat(to.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode) && !S_ISLNK(info.st_mode))
+    return badInput(fmt::format("{}: is a device, pipe or socket, and is not replaced by a file", to.string()));
   if (::rename(from.c_str(), to.c_str()) != 0)
     return systemError(from, fmt::format("rename to {}", to.string()), errno);
   return {};
@@ -125,11 +136,13 @@ Status LocalFileSystem::remove(const Path& path) {
 }
 
 Status LocalFileSystem::createDirectories(const Path& path) {
+  if (hasNul(path)) return badInput(fmt::format("{}: a NUL character is in the name", path.c_str()));
   Path partial;
   for (const Path& part : path) {
     partial /= part;
-    if (::mkdir(partial.c_str(), 0700) != 0 && errno != EEXIST && !isDirectory(partial))
-      return systemError(partial, "create the folder", errno);
+    if (::mkdir(partial.c_str(), 0700) == 0) continue;
+    const int code = errno;
+    if (code != EEXIST && !isDirectory(partial)) return systemError(partial, "create the folder", code);
   }
   if (!isDirectory(path)) return badInput(fmt::format("{}: is a file, expected a folder", path.string()));
   return {};
@@ -157,11 +170,13 @@ Result<std::vector<std::string>> LocalFileSystem::list(const Path& path) {
 }
 
 bool LocalFileSystem::exists(const Path& path) {
+  if (hasNul(path)) return false;
   std::error_code code;
   return std::filesystem::exists(path, code);
 }
 
 bool LocalFileSystem::isDirectory(const Path& path) {
+  if (hasNul(path)) return false;
   std::error_code code;
   return std::filesystem::is_directory(path, code);
 }

@@ -74,6 +74,7 @@ Json toJson(const TrainerState& state) {
   json["best_validation_step"] = state.bestValidationStep;
   json["evaluations_without_improvement"] = state.evaluationsWithoutImprovement;
   json["evaluated_step"] = state.evaluatedStep;
+  json["sampled_step"] = state.sampledStep;
   json["elapsed_seconds"] = numberToJson(state.elapsedSeconds);
   json["loss_average"] = state.lossAverage ? numberToJson(*state.lossAverage) : Json();
   json["seed"] = wordToJson(state.seed);
@@ -97,6 +98,7 @@ Result<TrainerState> trainerStateFromJson(const Json& json, const std::string& s
   state.bestValidationStep = reader.count("best_validation_step", -1);
   state.evaluationsWithoutImprovement = reader.count("evaluations_without_improvement");
   state.evaluatedStep = reader.count("evaluated_step", -1);
+  state.sampledStep = reader.count("sampled_step", -1);
   state.elapsedSeconds = reader.number("elapsed_seconds");
   state.lossAverage = reader.optionalNumber("loss_average");
   state.seed = reader.word("seed");

@@ -22,6 +22,7 @@ struct TrainerState {
   std::int64_t bestValidationStep = -1; ///< -1: never evaluated
   std::int64_t evaluationsWithoutImprovement = 0;
   std::int64_t evaluatedStep = -1;   ///< of the last evaluation, which is not made twice
+  std::int64_t sampledStep = -1;     ///< of the last samples
   double elapsedSeconds = 0;         ///< of training, over all attempts
   std::optional<double> lossAverage; ///< smoothed, for display
   std::uint64_t seed = 0;

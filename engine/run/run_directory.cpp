@@ -88,7 +88,13 @@ Result<OwnedRun> openRun(FileSystem& files, const Path& path) {
 }
 
 Status writeRunFile(FileSystem& files, const RunDirectory& run, const Json& contents) {
-  return writeTextFile(files, run.runFile(), contents.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  try {
+    return writeTextFile(files, run.runFile(), contents.dump(2) + "\n");
+  } catch (const Json::type_error&) {
+    return badInput(fmt::format("{}: a name in the project is not valid UTF-8, which the run could not go on from; "
+                                "rename the file or folder",
+                                run.runFile().string()));
+  }
 }
 
 Result<Json> readRunFile(FileSystem& files, const RunDirectory& run) {

@@ -103,6 +103,7 @@ Result<RunLoop::Global> RunLoop::nextBatch() {
   Global global;
   global.cursor = m_run.source->cursor();
   for (std::int64_t m = 0; m < m_project.training.microBatches; ++m) {
+    if (m_requests.stopping()) return failure(ErrorKind::Interrupted, "stopped on request");
     MILLRACE_TRY(MicroBatch batch, m_run.source->next(m_project.training.microBatch));
     global.microBatches.push_back(std::move(batch));
   }
@@ -129,6 +130,13 @@ Status RunLoop::train() {
   m_gauge.step = m_run.state.step;
   m_cursor = m_run.source->cursor();
   setState(RunState::Running);
+  if (m_run.state.step > 0) {
+    m_savedStep = m_run.state.step; // it comes from the checkpoint of that step
+    MILLRACE_TRY(const std::vector<CheckpointEntry> saved, m_checkpoints.list());
+    for (const CheckpointEntry& entry : saved)
+      if (entry.step == m_savedStep) m_lastCheckpoint = entry.path;
+    MILLRACE_CHECK(lookAtStep()); // what the run that was stopped or killed there had not come to
+  }
   if (!finished()) {
     MILLRACE_TRY(Global current, nextBatch());
     while (!finished()) {
@@ -236,10 +244,15 @@ StepMetrics RunLoop::metricsOf(const StepOutcome& outcome, double seconds, doubl
   return metrics;
 }
 
+Status RunLoop::lookAtStep() {
+  if (finished()) return {}; // finish() does
+  if (due(m_project.evaluation.every)) MILLRACE_CHECK(evaluateNow());
+  if (due(m_project.samples.every)) MILLRACE_CHECK(sampleNow());
+  return {};
+}
+
 Status RunLoop::afterStep() {
-  const bool last = finished();
-  if (!last && due(m_project.evaluation.every)) MILLRACE_CHECK(evaluateNow());
-  if (!last && due(m_project.samples.every)) MILLRACE_CHECK(sampleNow());
+  MILLRACE_CHECK(lookAtStep());
   const double minutes = m_project.checkpoint.everyMinutes;
   const bool byTime = minutes > 0 && secondsSince(m_lastSave) >= minutes * 60;
   if (m_requests.takeCheckpoint() || (!finished() && (due(m_project.checkpoint.every) || byTime)))
@@ -292,6 +305,7 @@ Status RunLoop::evaluateNow() {
 }
 
 Status RunLoop::sampleNow() {
+  if (m_run.state.sampledStep == m_run.state.step) return {};
   m_run.trainer->applyPending();
   ForwardRunner& runner = m_run.trainer->runner();
   const SamplesConfig& samples = m_project.samples;
@@ -315,11 +329,14 @@ Status RunLoop::sampleNow() {
     (void)report(
         Sample{prompt, m_run.tokenizer->decode(std::span(tokens).subspan(std::min(given, tokens.size())), true)});
   }
+  m_run.state.sampledStep = m_run.state.step;
   return {};
 }
 
 Status RunLoop::saveNow() {
-  if (m_savedStep == m_run.state.step) return {};
+  const bool best = m_project.checkpoint.keepBest && m_run.state.bestValidationStep == m_run.state.step;
+  if (m_savedStep == m_run.state.step)
+    return best ? m_checkpoints.markBest(m_run.state.step, *m_run.state.bestValidationLoss) : Status{};
   setState(RunState::Saving);
   m_run.trainer->applyPending();
   m_run.state.cursor = m_cursor;
@@ -334,8 +351,7 @@ Status RunLoop::saveNow() {
     MILLRACE_TRY(const SavedCheckpoint saved, m_checkpoints.save(contents, options));
     m_lastCheckpoint = saved.path;
     m_savedStep = m_run.state.step;
-    if (m_project.checkpoint.keepBest && m_run.state.bestValidationStep == m_run.state.step)
-      MILLRACE_CHECK(m_checkpoints.markBest(m_run.state.step, *m_run.state.bestValidationLoss));
+    if (best) MILLRACE_CHECK(m_checkpoints.markBest(m_run.state.step, *m_run.state.bestValidationLoss));
     (void)report(CheckpointSaved{saved.path.string(), saved.seconds, saved.bytes});
     return m_checkpoints.rotate(static_cast<int>(m_project.checkpoint.keep));
   };

@@ -46,6 +46,8 @@ class RunLoop {
   double learningRateOf(std::int64_t step) const;
 
   Status trainStep(const Global& current, const Global& next);
+  /// Evaluation and samples where they are due and not done.
+  Status lookAtStep();
   Status afterStep();
   Status evaluateNow();
   Status sampleNow();

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
+#include <vector>
 
 namespace millrace {
 
@@ -24,7 +25,10 @@ struct Range {
   /// Never empty, with a little room around the values.
   void finish(double margin) {
     if (!(low <= high)) low = 0, high = 1;
-    const double room = high > low ? (high - low) * margin : std::max(1e-9, std::fabs(high) * 0.1);
+    // Values that differ by rounding alone are one value: grid lines must be apart in double precision.
+    const double size = std::max(std::fabs(low), std::fabs(high));
+    const bool apart = high - low > std::max(1e-12, size * 1e-9);
+    const double room = apart ? (high - low) * margin : std::max(1e-9, size * 0.1);
     low -= room;
     high += room;
   }
@@ -62,6 +66,15 @@ double tickStep(const Range& range, int count) {
   return power * (share >= 5 ? 5 : share >= 2 ? 2 : 1);
 }
 
+/// The multiples of the step that lie in the range. Counted, so that rounding can never make it endless.
+std::vector<double> ticks(const Range& range, int count) {
+  const double step = tickStep(range, count);
+  std::vector<double> values;
+  for (double i = std::ceil(range.low / step); i * step <= range.high && values.size() < 50; ++i)
+    values.push_back(i * step);
+  return values;
+}
+
 class Drawing {
  public:
   explicit Drawing(const ChartDescription& chart) : m_chart(chart) {
@@ -93,12 +106,12 @@ class Drawing {
   double py(double y) const { return height - bottom - (y - m_y.low) / (m_y.high - m_y.low) * (height - top - bottom); }
 
   void grid() {
-    for (double step = tickStep(m_y, 5), y = std::ceil(m_y.low / step) * step; y <= m_y.high; y += step)
+    for (const double y : ticks(m_y, 5))
       m_out += fmt::format(
           "<path d=\"M{:.1f} {:.1f}H{:.1f}\" stroke=\"#e2e2e2\"/><text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\" "
           "fill=\"#444444\">{}</text>\n",
           left, py(y), width - right, left - 8, py(y) + 4, tickLabel(y));
-    for (double step = tickStep(m_x, 8), x = std::ceil(m_x.low / step) * step; x <= m_x.high; x += step)
+    for (const double x : ticks(m_x, 8))
       m_out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\" fill=\"#444444\">{}</text>\n", px(x),
                            height - bottom + 20, tickLabel(x));
     m_out += fmt::format(

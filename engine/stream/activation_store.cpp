@@ -113,6 +113,8 @@ std::byte* ActivationStore::acquire(std::int64_t level, std::int64_t microBatch,
   slot.usedAt = ++m_clock;
   fetch(slot, record, part);
   m_streams.compute->wait(slot.filled, Stall::Activations);
+  // The backward pass writes gradients in place of what it has read: a copy on its way home must be done.
+  if (part == Part::Whole) m_streams.compute->wait(slot.sent, Stall::Activations);
   return slot.data;
 }
 

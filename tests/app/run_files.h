@@ -20,6 +20,17 @@ inline QList<QByteArray> figures(const QString& run) {
   return all;
 }
 
+/// Step and loss of every evaluation.
+inline QStringList evaluations(const QString& run) {
+  QStringList all;
+  for (const QByteArray& line : readFile(run + "/events.jsonl").split('\n')) {
+    const QJsonObject event = QJsonDocument::fromJson(line).object();
+    if (event["event"] == "evaluation")
+      all.append(QString("%1: %2").arg(event["step"].toInt()).arg(event["loss"].toDouble(), 0, 'g', 17));
+  }
+  return all;
+}
+
 inline QString newestCheckpoint(const QString& run) {
   const QStringList names = QDir(run + "/checkpoints").entryList({"step-*"}, QDir::Dirs, QDir::Name);
   return names.isEmpty() ? QString() : run + "/checkpoints/" + names.last();

@@ -57,6 +57,23 @@ class TestTrain : public QObject {
     equalsTheWholeRun();
   }
 
+  /// An evaluation that a signal cut off is made when the run goes on: none is missing, none is told twice.
+  void anEvaluationThatWasCutOffIsMadeLater() {
+    const QStringList often{"--set", "evaluation.every=5", "--set", "evaluation.rows=0", "--set", "training.steps=60"};
+    const QString whole = m_folder->filePath("evaluated");
+    QCOMPARE(runProgram(QStringList{"train", m_project, "--run-dir", whole} + often).code, 0);
+    Child child(QStringList{"train", m_project, "--run-dir", m_run, "--json"} + often);
+    QVERIFY(child.start());
+    QVERIFY(child.waitForOutput("\"state\":\"evaluating\""));
+    child.signal(SIGINT);
+    QCOMPARE(child.wait().code, 4);
+    const Outcome resumed = runProgram({"resume", m_run});
+    QVERIFY2(resumed.code == 0, resumed.error.constData());
+    QCOMPARE(evaluations(m_run), evaluations(whole));
+    QCOMPARE(evaluations(whole).size(), 12);
+    compareRuns(m_run, whole);
+  }
+
   void aSecondSignalGivesTheSaveUp() {
     Child child({"train", m_project, "--run-dir", m_run, "--json", "--set", "checkpoint.every=10"});
     QVERIFY(child.start());

@@ -49,7 +49,6 @@ class TestUsage : public QObject {
     row("unknown option of a nested command", {"tokenizer", "encode", "--tokenizer", "t.json", "--fast"}, "--fast");
     row("no project", {"train"}, "PROJECT");
     row("missing value", {"train", "p.json", "--run-dir"}, "--run-dir");
-    row("contradiction", {"train", "p.json", "--replace", "--resume-or-start"}, "--resume-or-start");
     row("unknown request", {"ctl", "somewhere", "explode"}, "explode");
     row("not a number", {"watch", "somewhere", "--from-step", "ten"}, "ten");
     row("group without a command", {"check"}, "check --help");

@@ -93,6 +93,7 @@ inline TrainerState trainerAt(std::int64_t step) {
   trainer.bestValidationLoss = 2.0 / 3.0;
   trainer.bestValidationStep = step / 2;
   trainer.evaluatedStep = step;
+  trainer.sampledStep = step;
   trainer.elapsedSeconds = 0.1 * static_cast<double>(step);
   trainer.lossAverage = 1.0 / 7.0;
   trainer.seed = 0xFEDCBA9876543210ull;

@@ -157,7 +157,7 @@ class TestConfigImport : public QObject {
     row("generation and bookkeeping", "llama",
         R"({"temperature": 0.6, "top_p": 0.9, "do_sample": true, "architectures": ["LlamaForCausalLM"],
             "_name_or_path": "x", "transformers_version": "4.51.0", "use_cache": false, "id2label": {"0": "A"},
-            "pad_token_id": 0, "quantization_config": null, "auto_map": {}, "attn_logit_softcapping": null,
+            "pad_token_id": null, "quantization_config": null, "auto_map": {}, "attn_logit_softcapping": null,
             "use_mrope": false, "rope_interleaved": false, "num_experts": 0})",
         R"({})");
     row("one eos or a list", "llama", R"({"eos_token_id": [5]})", R"({"eos_token_id": 5})");
