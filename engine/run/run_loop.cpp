@@ -126,36 +126,34 @@ void RunLoop::alert(const std::string& kind, const std::string& message, const s
 }
 
 Status RunLoop::train() {
+  const Status outcome = trainToEnd();
+  // Wherever a stop was heard, what has been trained is saved.
+  if (!outcome && outcome.error().kind == ErrorKind::Interrupted) return interrupted();
+  return outcome;
+}
+
+Status RunLoop::trainToEnd() {
   m_gauge.totalSteps = totalSteps();
   m_gauge.step = m_run.state.step;
   m_cursor = m_run.source->cursor();
   setState(RunState::Running);
   if (m_run.state.step > 0) {
-    m_savedStep = m_run.state.step; // it comes from the checkpoint of that step
+    m_saved = m_run.state; // it comes from the checkpoint of that step
     MILLRACE_TRY(const std::vector<CheckpointEntry> saved, m_checkpoints.list());
     for (const CheckpointEntry& entry : saved)
-      if (entry.step == m_savedStep) m_lastCheckpoint = entry.path;
+      if (entry.step == m_run.state.step) m_lastCheckpoint = entry.path;
     MILLRACE_CHECK(lookAtStep()); // what the run that was stopped or killed there had not come to
   }
   if (!finished()) {
     MILLRACE_TRY(Global current, nextBatch());
     while (!finished()) {
       MILLRACE_TRY(Global next, nextBatch());
-      if (const Status outcome = trainStep(current, next); !outcome) {
-        if (outcome.error().kind == ErrorKind::Interrupted) return interrupted();
-        return outcome;
-      }
-      m_cursor = next.cursor;
+      MILLRACE_CHECK(trainStep(current, next));
       current = std::move(next);
-      if (const Status outcome = afterStep(); !outcome) {
-        if (outcome.error().kind == ErrorKind::Interrupted) return interrupted();
-        return outcome;
-      }
+      MILLRACE_CHECK(afterStep());
     }
   }
-  const Status outcome = finish();
-  if (!outcome && outcome.error().kind == ErrorKind::Interrupted) return interrupted();
-  return outcome;
+  return finish();
 }
 
 Status RunLoop::trainStep(const Global& current, const Global& next) {
@@ -166,6 +164,7 @@ Status RunLoop::trainStep(const Global& current, const Global& next) {
                                                               [this] { return m_requests.stopping(); }));
   const double seconds = secondsSince(start);
   ++state.step;
+  m_cursor = next.cursor;
   state.tokens += m_tokensPerStep;
   state.elapsedSeconds += seconds;
   state.optimizerSteps = m_run.trainer->updates();
@@ -248,7 +247,7 @@ Status RunLoop::lookAtStep() {
   if (finished()) return {}; // finish() does
   if (due(m_project.evaluation.every)) MILLRACE_CHECK(evaluateNow());
   if (due(m_project.samples.every)) MILLRACE_CHECK(sampleNow());
-  return {};
+  return m_project.checkpoint.keepBest && isBest() ? saveNow() : Status{};
 }
 
 Status RunLoop::afterStep() {
@@ -299,7 +298,6 @@ Status RunLoop::evaluateNow() {
   if (m_project.evaluation.earlyStop > 0 && state.evaluationsWithoutImprovement == m_project.evaluation.earlyStop)
     m_log.info("validation loss has not improved for {} evaluations: training ends early",
                state.evaluationsWithoutImprovement);
-  if (best && m_project.checkpoint.keepBest) MILLRACE_CHECK(saveNow());
   setState(RunState::Running);
   return {};
 }
@@ -333,27 +331,34 @@ Status RunLoop::sampleNow() {
   return {};
 }
 
-Status RunLoop::saveNow() {
-  const bool best = m_project.checkpoint.keepBest && m_run.state.bestValidationStep == m_run.state.step;
-  if (m_savedStep == m_run.state.step)
-    return best ? m_checkpoints.markBest(m_run.state.step, *m_run.state.bestValidationLoss) : Status{};
-  setState(RunState::Saving);
-  m_run.trainer->applyPending();
+bool RunLoop::saved() {
   m_run.state.cursor = m_cursor;
+  return m_saved == m_run.state;
+}
+
+Status RunLoop::save() {
   const StoreState parameters(*m_run.trainer);
-  const CheckpointContents contents{parameters, m_run.state, m_run.configText, m_run.tokenizerText};
   SaveOptions options;
   options.abandoned = [this] { return m_requests.abandoning(); };
+  MILLRACE_TRY(const SavedCheckpoint written,
+               m_checkpoints.save({parameters, m_run.state, m_run.configText, m_run.tokenizerText}, options));
+  m_lastCheckpoint = written.path;
+  m_saved = m_run.state;
+  (void)report(CheckpointSaved{written.path.string(), written.seconds, written.bytes});
+  if (m_project.checkpoint.keepBest && isBest())
+    MILLRACE_CHECK(m_checkpoints.markBest(m_run.state.step, *m_run.state.bestValidationLoss));
+  return m_checkpoints.rotate(static_cast<int>(m_project.checkpoint.keep));
+}
+
+Status RunLoop::saveNow() {
+  if (saved()) return {};
+  setState(RunState::Saving);
+  m_run.trainer->applyPending();
   const auto attempt = [&]() -> Status {
     // Steps that a checkpoint covers must not be lost from the metrics by a power failure after it.
     MILLRACE_CHECK(m_reporter.retry());
     MILLRACE_CHECK(m_reporter.sync());
-    MILLRACE_TRY(const SavedCheckpoint saved, m_checkpoints.save(contents, options));
-    m_lastCheckpoint = saved.path;
-    m_savedStep = m_run.state.step;
-    if (best) MILLRACE_CHECK(m_checkpoints.markBest(m_run.state.step, *m_run.state.bestValidationLoss));
-    (void)report(CheckpointSaved{saved.path.string(), saved.seconds, saved.bytes});
-    return m_checkpoints.rotate(static_cast<int>(m_project.checkpoint.keep));
+    return save();
   };
   Status outcome = attempt();
   if (!outcome && outcome.error().kind == ErrorKind::OutOfSpace) outcome = waitForSpace(outcome.error(), attempt);
@@ -383,23 +388,17 @@ Status RunLoop::waitForSpace(const Error& problem, const std::function<Status()>
 Status RunLoop::interrupted() {
   setState(RunState::Stopping);
   m_run.trainer->applyPending();
-  if (m_savedStep != m_run.state.step) {
-    m_run.state.cursor = m_cursor;
-    const StoreState parameters(*m_run.trainer);
-    SaveOptions options;
-    options.abandoned = [this] { return m_requests.abandoning(); };
+  if (!saved()) {
+    // A checkpoint is worth more than the lines of a journal that cannot be written.
     (void)m_reporter.retry();
     (void)m_reporter.sync();
     setState(RunState::Saving);
-    const auto saved = m_checkpoints.save({parameters, m_run.state, m_run.configText, m_run.tokenizerText}, options);
-    if (!saved && saved.error().kind != ErrorKind::Interrupted) return tl::unexpected<Error>(saved.error());
-    if (!saved)
+    const Status outcome = save();
+    if (!outcome && outcome.error().kind == ErrorKind::Interrupted)
       return failure(ErrorKind::Interrupted, m_lastCheckpoint.empty()
                                                  ? "stopped; the save was given up"
                                                  : "stopped; the save was given up and the checkpoint before stands");
-    m_lastCheckpoint = saved->path;
-    (void)report(CheckpointSaved{saved->path.string(), saved->seconds, saved->bytes});
-    MILLRACE_CHECK(m_checkpoints.rotate(static_cast<int>(m_project.checkpoint.keep)));
+    MILLRACE_CHECK(outcome);
   }
   drawCharts();
   return failure(ErrorKind::Interrupted, fmt::format("stopped and saved after step {}", m_run.state.step));

@@ -38,6 +38,7 @@ class RunLoop {
     std::vector<MicroBatch> microBatches;
     DataCursor cursor;
   };
+  Status trainToEnd();
   Result<Global> nextBatch();
   std::int64_t totalSteps() const;
   bool finished() const;
@@ -51,6 +52,11 @@ class RunLoop {
   Status afterStep();
   Status evaluateNow();
   Status sampleNow();
+  bool isBest() const { return m_run.state.bestValidationStep == m_run.state.step; }
+  /// Whether a checkpoint holds the state as it is now.
+  bool saved();
+  Status save();
+  /// Unless it is saved; waits for room while the disk is full.
   Status saveNow();
   Status finish();
   void drawCharts();
@@ -78,7 +84,7 @@ class RunLoop {
   const std::int64_t m_tokensPerStep;
   DataCursor m_cursor; ///< where the next batch to be trained on begins
   std::chrono::steady_clock::time_point m_lastSave;
-  std::int64_t m_savedStep = -1;
+  std::optional<TrainerState> m_saved; ///< what the last checkpoint holds
   Path m_lastCheckpoint;
   StreamUse m_computeBefore, m_inBefore, m_outBefore;
   double m_optimizerBefore = 0;

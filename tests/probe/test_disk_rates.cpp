@@ -2,6 +2,7 @@
 #include "probe/disk_rates.h"
 
 #include "support/faulty_file_system.h"
+#include "support/forwarding_file_system.h"
 #include "support/memory_file_system.h"
 
 #include <QTemporaryDir>
@@ -13,56 +14,44 @@ using namespace millrace::test;
 namespace {
 
 /// Counts what is asked of a file system; may refuse unbuffered access.
-class WatchedFileSystem final : public FileSystem {
+class WatchedFileSystem final : public ForwardingFileSystem {
  public:
-  explicit WatchedFileSystem(FileSystem& inner) : m_inner(inner) {}
+  using ForwardingFileSystem::ForwardingFileSystem;
   bool refusesDirect = false;
   int direct = 0, buffered = 0;
   Bytes written = 0, end = 0;
 
   Result<std::unique_ptr<File>> open(const Path& path, OpenMode mode) override {
     if (mode == OpenMode::ReadWriteDirect && refusesDirect) {
-      (void)m_inner.open(path, OpenMode::ReadWrite); // as real ones, which make the file first
+      (void)ForwardingFileSystem::open(path, OpenMode::ReadWrite); // as real ones, which make the file first
       return failed("refused");
     }
     ++(mode == OpenMode::ReadWriteDirect ? direct : buffered);
-    MILLRACE_TRY(auto file, m_inner.open(path, mode));
+    MILLRACE_TRY(auto file, ForwardingFileSystem::open(path, mode));
     return std::make_unique<Watched>(*this, std::move(file));
   }
-  Status rename(const Path& from, const Path& to) override { return m_inner.rename(from, to); }
-  Status remove(const Path& path) override { return m_inner.remove(path); }
-  Status createDirectories(const Path& path) override { return m_inner.createDirectories(path); }
-  Status syncDirectory(const Path& path) override { return m_inner.syncDirectory(path); }
-  Result<std::vector<std::string>> list(const Path& path) override { return m_inner.list(path); }
-  bool exists(const Path& path) override { return m_inner.exists(path); }
-  bool isDirectory(const Path& path) override { return m_inner.isDirectory(path); }
-  Result<Bytes> freeSpace(const Path& path) override { return m_inner.freeSpace(path); }
 
  private:
-  class Watched final : public File {
+  class Watched final : public ForwardingFile {
    public:
-    Watched(WatchedFileSystem& system, std::unique_ptr<File> inner) : m_system(system), m_inner(std::move(inner)) {}
+    Watched(WatchedFileSystem& system, std::unique_ptr<File> inner)
+        : ForwardingFile(std::move(inner)), m_system(system) {}
     Status read(std::span<std::byte> to, Bytes offset) const override {
       if (offset % 4096 != 0 || to.size() % 4096 != 0 || reinterpret_cast<std::uintptr_t>(to.data()) % 4096 != 0)
         return failed("unaligned");
-      return m_inner->read(to, offset);
+      return ForwardingFile::read(to, offset);
     }
     Status write(std::span<const std::byte> from, Bytes offset) override {
       if (offset % 4096 != 0 || from.size() % 4096 != 0 || reinterpret_cast<std::uintptr_t>(from.data()) % 4096 != 0)
         return failed("unaligned");
       m_system.written += static_cast<Bytes>(from.size());
       m_system.end = std::max(m_system.end, offset + static_cast<Bytes>(from.size()));
-      return m_inner->write(from, offset);
+      return ForwardingFile::write(from, offset);
     }
-    Result<Bytes> size() const override { return m_inner->size(); }
-    Status truncate(Bytes size) override { return m_inner->truncate(size); }
-    Status sync() override { return m_inner->sync(); }
 
    private:
     WatchedFileSystem& m_system;
-    std::unique_ptr<File> m_inner;
   };
-  FileSystem& m_inner;
 };
 
 const Path folder = "/disk";

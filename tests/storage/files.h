@@ -1,7 +1,7 @@
 // What the storage tests share: temporary folders, raw files, and a file system whose writes can fail.
 #pragma once
 
-#include "base/file.h"
+#include "support/forwarding_file_system.h"
 
 #include <QTemporaryDir>
 #include <cstring>
@@ -42,48 +42,31 @@ inline std::string safetensorsBytes(std::string_view header, std::size_t content
   return bytes;
 }
 
-/// The local file system, but the disk is full after a number of written bytes.
-class FullDisk final : public FileSystem {
+/// The disk is full after a number of written bytes.
+class FullDisk final : public ForwardingFileSystem {
  public:
-  explicit FullDisk(Bytes capacity) : m_left(std::make_shared<Bytes>(capacity)) {}
+  FullDisk(FileSystem& inner, Bytes capacity) : ForwardingFileSystem(inner), m_left(capacity) {}
   Result<std::unique_ptr<File>> open(const Path& path, OpenMode mode) override {
-    auto file = m_local.open(path, mode);
-    if (!file) return file;
-    return std::make_unique<Limited>(std::move(*file), m_left);
+    MILLRACE_TRY(auto file, ForwardingFileSystem::open(path, mode));
+    return std::make_unique<Limited>(*this, std::move(file));
   }
-  Status rename(const Path& from, const Path& to) override { return m_local.rename(from, to); }
-  Status remove(const Path& path) override { return m_local.remove(path); }
-  Status createDirectories(const Path& path) override { return m_local.createDirectories(path); }
-  Status syncDirectory(const Path& path) override { return m_local.syncDirectory(path); }
-  Result<std::vector<std::string>> list(const Path& path) override { return m_local.list(path); }
-  bool exists(const Path& path) override { return m_local.exists(path); }
-  bool isDirectory(const Path& path) override { return m_local.isDirectory(path); }
-  Result<Bytes> freeSpace(const Path&) override { return *m_left; }
+  Result<Bytes> freeSpace(const Path&) override { return m_left; }
 
  private:
-  class Limited final : public File {
+  class Limited final : public ForwardingFile {
    public:
-    Limited(std::unique_ptr<File> file, std::shared_ptr<Bytes> left)
-        : m_file(std::move(file)), m_left(std::move(left)) {}
-    Status read(std::span<std::byte> destination, Bytes offset) const override {
-      return m_file->read(destination, offset);
-    }
+    Limited(FullDisk& disk, std::unique_ptr<File> inner) : ForwardingFile(std::move(inner)), m_disk(disk) {}
     Status write(std::span<const std::byte> source, Bytes offset) override {
-      *m_left -= static_cast<Bytes>(source.size());
-      if (*m_left < 0) return failure(ErrorKind::OutOfSpace, "the disk is full");
-      return m_file->write(source, offset);
+      m_disk.m_left -= static_cast<Bytes>(source.size());
+      if (m_disk.m_left < 0) return failure(ErrorKind::OutOfSpace, "the disk is full");
+      return ForwardingFile::write(source, offset);
     }
-    Result<Bytes> size() const override { return m_file->size(); }
-    Status truncate(Bytes size) override { return m_file->truncate(size); }
-    Status sync() override { return m_file->sync(); }
 
    private:
-    std::unique_ptr<File> m_file;
-    std::shared_ptr<Bytes> m_left;
+    FullDisk& m_disk;
   };
 
-  LocalFileSystem m_local;
-  std::shared_ptr<Bytes> m_left;
+  Bytes m_left;
 };
 
 } // namespace millrace::test

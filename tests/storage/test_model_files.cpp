@@ -282,7 +282,8 @@ class TestModelFiles : public QObject {
   void failedWritesLeaveNothing() {
     QFETCH(qint64, capacity);
     Folder folder;
-    FullDisk disk(capacity);
+    LocalFileSystem files;
+    FullDisk disk(files, capacity);
     ModelWriteOptions options;
     options.maxShardBytes = 4000;
     const auto written = writeModelTensors(disk, folder.path(), smallLlama(false), options, fill);

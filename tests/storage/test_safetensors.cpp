@@ -179,7 +179,7 @@ class TestSafetensors : public QObject {
     }
     QVERIFY(valueOrThrow(files.list(folder.path())) == std::vector<std::string>{"x"});
     QCOMPARE(readRaw(folder / "x"), std::string("before"));
-    FullDisk full(80);
+    FullDisk full(files, 80);
     {
       auto writer = valueOrThrow(SafetensorsWriter::create(full, folder / "x", {{"a", StoredType::U8, {20}}}, {}));
       Status status = writer.append(ten);

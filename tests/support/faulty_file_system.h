@@ -2,7 +2,7 @@
 // nothing works. A write that fails leaves its first half, as real ones do. Wraps any FileSystem. One thread.
 #pragma once
 
-#include "base/file.h"
+#include "support/forwarding_file_system.h"
 
 #include <cstdint>
 #include <memory>
@@ -16,9 +16,9 @@ enum class Fault {
   Crash,   ///< this and every later operation fails
 };
 
-class FaultyFileSystem final : public FileSystem {
+class FaultyFileSystem final : public ForwardingFileSystem {
  public:
-  explicit FaultyFileSystem(FileSystem& inner) : m_inner(inner) {}
+  using ForwardingFileSystem::ForwardingFileSystem;
 
   /// The operation with this number (the next one has number 0) fails.
   void failAt(std::int64_t operation, Fault fault) {
@@ -35,69 +35,67 @@ class FaultyFileSystem final : public FileSystem {
 
   Result<std::unique_ptr<File>> open(const Path& path, OpenMode mode) override {
     MILLRACE_CHECK(step(mode != OpenMode::Read));
-    MILLRACE_TRY(auto file, m_inner.open(path, mode));
+    MILLRACE_TRY(auto file, ForwardingFileSystem::open(path, mode));
     return std::make_unique<FaultyFile>(*this, std::move(file));
   }
   Status rename(const Path& from, const Path& to) override {
     MILLRACE_CHECK(step(false));
-    return m_inner.rename(from, to);
+    return ForwardingFileSystem::rename(from, to);
   }
   Status remove(const Path& path) override {
     MILLRACE_CHECK(step(false));
-    return m_inner.remove(path);
+    return ForwardingFileSystem::remove(path);
   }
   Status createDirectories(const Path& path) override {
     MILLRACE_CHECK(step(true));
-    return m_inner.createDirectories(path);
+    return ForwardingFileSystem::createDirectories(path);
   }
   Status syncDirectory(const Path& path) override {
     MILLRACE_CHECK(step(false));
-    return m_inner.syncDirectory(path);
+    return ForwardingFileSystem::syncDirectory(path);
   }
   Result<std::vector<std::string>> list(const Path& path) override {
     MILLRACE_CHECK(step(false));
-    return m_inner.list(path);
+    return ForwardingFileSystem::list(path);
   }
-  bool exists(const Path& path) override { return m_inner.exists(path); }
-  bool isDirectory(const Path& path) override { return m_inner.isDirectory(path); }
   Result<Bytes> freeSpace(const Path& path) override {
     MILLRACE_CHECK(step(false));
     if (m_freeSpace >= 0) return m_freeSpace;
-    return m_inner.freeSpace(path);
+    return ForwardingFileSystem::freeSpace(path);
   }
 
  private:
-  class FaultyFile final : public File {
+  class FaultyFile final : public ForwardingFile {
    public:
-    FaultyFile(FaultyFileSystem& system, std::unique_ptr<File> inner) : m_system(system), m_inner(std::move(inner)) {}
+    FaultyFile(FaultyFileSystem& system, std::unique_ptr<File> inner)
+        : ForwardingFile(std::move(inner)), m_system(system) {}
     Status read(std::span<std::byte> destination, Bytes offset) const override {
       MILLRACE_CHECK(m_system.step(false));
-      return m_inner->read(destination, offset);
+      return ForwardingFile::read(destination, offset);
     }
     Status write(std::span<const std::byte> source, Bytes offset) override {
       const bool before = m_system.m_failing;
       if (Status allowed = m_system.step(true); !allowed) {
-        if (!before) (void)m_inner->write(source.first(source.size() / 2), offset);
+        if (!before) (void)ForwardingFile::write(source.first(source.size() / 2), offset);
         return allowed;
       }
-      return m_inner->write(source, offset);
+      return ForwardingFile::write(source, offset);
     }
     Result<Bytes> size() const override {
       MILLRACE_CHECK(m_system.step(false));
-      return m_inner->size();
+      return ForwardingFile::size();
     }
     Status truncate(Bytes size) override {
       MILLRACE_CHECK(m_system.step(false));
-      return m_inner->truncate(size);
+      return ForwardingFile::truncate(size);
     }
     Status sync() override {
       MILLRACE_CHECK(m_system.step(true));
-      return m_inner->sync();
+      return ForwardingFile::sync();
     }
 
    private:
     FaultyFileSystem& m_system;
-    std::unique_ptr<File> m_inner;
   };
 
   Status step(bool needsSpace) {
@@ -123,7 +121,6 @@ class FaultyFileSystem final : public FileSystem {
     return {};
   }
 
-  FileSystem& m_inner;
   std::int64_t m_failAt = -1;
   std::int64_t m_count = 0;
   Fault m_fault = Fault::None;
