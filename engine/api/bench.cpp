@@ -10,7 +10,7 @@
 #include "project/project_model.h"
 #include "run/run_plan.h"
 #include "train/load_weights.h"
-#include "train/matrix_products.h"
+#include "train/product_timer.h"
 #include "train/trainer.h"
 
 #include <algorithm>

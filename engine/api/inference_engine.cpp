@@ -1,6 +1,7 @@
 #include "api/inference_engine.h"
 
 #include "hardware/detect.h"
+#include "plan/planner.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// MemoryPlan: every byte that a run allocates, by name, tier and category; and which settings make it fit. The engine
-// allocates from this list and from nothing else, so planned and actual bytes are the same numbers. Pure.
+// MemoryPlan: every byte that a run allocates, by name, tier and category. The engine allocates from this list and from
+// nothing else, so planned and actual bytes are the same numbers. Pure.
 #pragma once
 
 #include "base/result.h"
@@ -12,7 +12,8 @@
 
 namespace millrace {
 
-enum class MemoryTier { Device, Host };
+enum class MemoryTier { Device, Host, Disk };
+constexpr std::size_t memoryTiers = 3;
 
 enum class MemoryCategory {
   Weights, ///< fp32 weights, or the hi and lo planes
@@ -46,7 +47,18 @@ enum class UnitHome {
   Host,            ///< streamed twice a step; AdamW on the host
   WeightsOnDevice, ///< copied to the device once a step; AdamW on the host
   Device,          ///< state, gradients and AdamW on the device; nothing crosses the bus
+  MomentsOnDisk,   ///< as Host, but what only AdamW reads is on disk
+  Disk,            ///< all planes on disk, streamed through buffers in host memory
 };
+constexpr std::size_t unitHomes = 5;
+/// Whether the unit's weights come in over the bus for each pass.
+constexpr bool streams(UnitHome home) {
+  return home != UnitHome::WeightsOnDevice && home != UnitHome::Device;
+}
+constexpr bool onDisk(UnitHome home) {
+  return home == UnitHome::MomentsOnDisk || home == UnitHome::Disk;
+}
+std::string_view toString(UnitHome home);
 
 /// Planes of a block's state.
 enum class Plane {
@@ -65,11 +77,12 @@ struct MemoryPlan {
   std::vector<Allocation> allocations;
   Bytes deviceLimit = 0;
   Bytes hostLimit = 0;
+  Bytes diskLimit = 0;
 
   Bytes total(MemoryTier tier) const;
   Bytes total(MemoryTier tier, MemoryCategory category) const;
-  Bytes limit(MemoryTier tier) const { return tier == MemoryTier::Device ? deviceLimit : hostLimit; }
-  bool fits() const { return total(MemoryTier::Device) <= deviceLimit && total(MemoryTier::Host) <= hostLimit; }
+  Bytes limit(MemoryTier tier) const;
+  bool fits() const;
   const Allocation* find(const std::string& name) const;
 };
 
@@ -83,6 +96,9 @@ std::string residentWeights(std::int64_t unit);
 std::string residentGradients(std::int64_t unit);
 std::string residentNarrowGradients(std::int64_t unit);
 std::string landing(int slot);
+std::string diskWeights(int slot);
+std::string diskGradients(int slot);
+std::string diskState(int slot);
 inline const std::string headWeightSlot = "head weight slot";
 inline const std::string headGradientSlot = "head gradient slot";
 inline const std::string activations = "kept activations";
@@ -113,26 +129,7 @@ struct BatchLayout {
 /// Gradients of these blocks always wait in fp32: their rows are added to from several sides.
 bool waitsInFp32(BlockKind kind);
 
-/// All allocations of a run with these settings. Limits are left 0.
+/// All allocations of a run with these settings, homes by unit of unitsOf(). Limits are left 0.
 MemoryPlan layOutMemory(const ModelSpec& spec, const RunShape& shape, std::vector<UnitHome> homes);
-
-enum class PlacementPolicy { Auto, Host, Weights, Device };
-
-struct PlanRequest {
-  RunShape shape; ///< group, recompute, offload and slots are overwritten where they are left to the planner
-  std::optional<std::int64_t> group;
-  std::optional<Recompute> recompute;
-  std::optional<bool> offloadActivations;
-  PlacementPolicy placement = PlacementPolicy::Auto;
-  Bytes deviceLimit = 0;
-  Bytes hostLimit = 0;
-};
-
-/// The fastest settings that fit both limits; or DoesNotFit, saying which tier is short, how much the smallest settings
-/// need and what to change.
-Result<MemoryPlan> planMemory(const ModelSpec& spec, const PlanRequest& request);
-
-/// The settings that need the least device memory, whatever the limits: "the smallest cap that the planner accepts".
-MemoryPlan smallestPlan(const ModelSpec& spec, const PlanRequest& request);
 
 } // namespace millrace

@@ -4,7 +4,7 @@
 
 #include "engine/hardware.h"
 #include "engine/project.h"
-#include "plan/memory_plan.h"
+#include "plan/planner.h"
 
 namespace millrace {
 

@@ -4,6 +4,7 @@
 #include "support/model_folder.h"
 
 #include "data/dataset.h"
+#include "plan/planner.h"
 #include "project/project_file.h"
 #include "storage/model_reader.h"
 #include "train/forward_runner.h"

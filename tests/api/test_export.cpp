@@ -6,6 +6,7 @@
 #include "support/model_folder.h"
 
 #include "base/bf16.h"
+#include "plan/planner.h"
 #include "storage/model_reader.h"
 #include "text/tokenizer.h"
 #include "train/forward_runner.h"

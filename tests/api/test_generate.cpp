@@ -3,6 +3,7 @@
 #include "engine/generate.h"
 #include "support/model_folder.h"
 
+#include "plan/planner.h"
 #include "storage/model_reader.h"
 #include "text/tokenizer.h"
 #include "train/generator.h"

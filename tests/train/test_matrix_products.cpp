@@ -1,5 +1,5 @@
 // The list of a step's matrix products against what a trainer really submits, counted by a device that looks on.
-#include "train/matrix_products.h"
+#include "train/product_timer.h"
 #include "train/small_models.h"
 #include "train/training_world.h"
 

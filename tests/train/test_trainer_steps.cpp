@@ -4,6 +4,7 @@
 #include "train/training_world.h"
 
 #include "plan/layer_layout.h"
+#include "plan/planner.h"
 
 #include <QTest>
 #include <cmath>

@@ -1,0 +1,167 @@
+#include "plan/step_work.h"
+
+#include "plan/matrix_products.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace millrace {
+
+namespace {
+
+/// Multiplications and additions of the layers' and the head's products, forward and backward apart.
+void countProducts(const ModelSpec& spec, const RunShape& shape, StepWork& work) {
+  RunShape once = shape;
+  once.training = false;
+  const double all = productFlops(stepProducts(spec, shape));
+  const double head = 2.0 * static_cast<double>(spec.vocabulary) * static_cast<double>(spec.hidden) * work.tokens;
+  work.forward.products = productFlops(stepProducts(spec, once)) - head;
+  work.backward.products = all - work.forward.products;
+}
+
+/// Forward multiplies by keys and by values; backward five times as much once, and what it computes again.
+void countAttention(const ModelSpec& spec, const RunShape& shape, StepWork& work) {
+  const auto width = static_cast<double>(spec.attention.heads * spec.attention.headDim);
+  for (const LayerSpec& layer : spec.layers) {
+    const double product = 2 * width * averageKeys(shape.context, layer.window) * work.tokens;
+    work.forward.attention += 2 * product;
+    work.backward.attention += (shape.recompute == Recompute::Full ? 7 : 5) * product;
+  }
+}
+
+/// Reads and writes of norms, rotation, activation and residual, which no product does on the way.
+void countDeviceBytes(const ModelSpec& spec, const RunShape& shape, StepWork& work) {
+  const auto hidden = static_cast<double>(spec.hidden);
+  const auto heads = static_cast<double>((spec.attention.heads + spec.attention.kvHeads) * spec.attention.headDim);
+  const auto inner = static_cast<double>(spec.mlp.inner);
+  const double up = spec.mlp.gated ? 2 * inner : inner;
+  const auto element = static_cast<double>(shape.weightBytes());
+  const double layers = static_cast<double>(spec.layers.size()) * work.tokens * element;
+  // Two norms; q and k rotated in place, and normed where the architecture has it; gate and up to inner.
+  const double forward = 4 * hidden + (spec.attention.qkNorm ? 4 : 2) * heads + up + inner;
+  const double backward = 8 * hidden + (spec.attention.qkNorm ? 6 : 2) * heads + 2 * up + inner;
+  const bool again = shape.recompute != Recompute::None;
+  work.forward.deviceBytes = layers * forward;
+  work.backward.deviceBytes = layers * (backward + (again ? forward : 0));
+  // Logits in fp32 are written, read and written as gradients, and read twice.
+  work.backward.deviceBytes += work.tokens * 4 * 3 * static_cast<double>(spec.vocabulary);
+}
+
+} // namespace
+
+double averageKeys(std::int64_t context, std::int64_t window) {
+  const auto n = static_cast<double>(context);
+  const double w = window > 0 ? std::min(static_cast<double>(window), n) : n;
+  return w - (w * w - w) / (2 * n); // the first w queries have fewer
+}
+
+StepCount::StepCount(const MemoryLayout& layout) : m_layout(layout) {
+  const RunShape& shape = layout.shape();
+  const ModelSpec& spec = layout.spec();
+  m_groups = std::ceil(static_cast<double>(shape.microBatches) / static_cast<double>(shape.group));
+  const auto microBatches = static_cast<double>(shape.microBatches);
+  m_base.tokens = static_cast<double>(shape.tokens()) * microBatches;
+  m_base.units = static_cast<double>(layout.units().size());
+  m_base.updatesInForward = shape.clip != ClipMode::Off;
+  countProducts(spec, shape, m_base);
+  countAttention(spec, shape, m_base);
+  countDeviceBytes(spec, shape, m_base);
+
+  // Token ids, embedding rows and their gradients. Of uniform tokens so many are different.
+  const auto vocabulary = static_cast<double>(spec.vocabulary);
+  const double rows = vocabulary * (1 - std::exp(-static_cast<double>(shape.tokens()) / vocabulary));
+  const double positions = spec.learnedPositions ? static_cast<double>(shape.context) : 0;
+  const double row = static_cast<double>(spec.hidden) * microBatches;
+  m_base.forward.in += microBatches * static_cast<double>(layout.batch().bytes) +
+                       (rows + positions) * row * static_cast<double>(shape.weightBytes());
+  m_base.backward.out += (rows + positions) * row * 4;
+
+  if (shape.offloadActivations) {
+    // Records leave in forward and come back in backward; a layer's input comes again for its forward once more
+    // micro-batches than there are slots have passed in between.
+    const double visits = static_cast<double>(spec.layers.size()) * microBatches;
+    const auto input = static_cast<double>(layout.layer().inputBytes());
+    m_base.forward.out += visits * static_cast<double>(layout.layer().recordBytes());
+    m_base.forward.in += shape.group + 1 > shape.activationSlots ? visits * input : 0;
+    m_base.backward.in += visits * static_cast<double>(layout.layer().recordBytes());
+    // The gradient of the activations travels in a record of its own, which gives way between visits.
+    if (shape.group + 1 > shape.activationSlots) {
+      m_base.backward.in += visits * input;
+      m_base.backward.out += visits * input;
+    }
+  }
+  // Tables are updated where their rows are gathered.
+  for (const BlockSpec& block : layout.blocks())
+    if (block.kind == BlockKind::Embedding || block.kind == BlockKind::Positions)
+      m_base.hostUpdates += static_cast<double>(block.elements);
+  const auto weights = static_cast<double>(shape.weightBytes());
+  const auto state = static_cast<double>(layout.updateBytes());
+  m_base.updateBytesIn = state + static_cast<double>(layout.waitingBytes(BlockKind::Mlp)); // the weights come anyway
+  m_base.updateBytesOut = state + weights;
+}
+
+StepWork StepCount::work(std::span<const UnitHome> homes, double batches) const {
+  const RunShape& shape = m_layout.shape();
+  StepWork work = m_base;
+  work.tokens *= batches;
+  for (PhaseWork* phase : {&work.forward, &work.backward})
+    for (double* amount : {&phase->products, &phase->attention, &phase->deviceBytes, &phase->in, &phase->out})
+      *amount *= batches;
+  const auto weights = static_cast<double>(shape.weightBytes());
+  const auto state = static_cast<double>(m_layout.updateBytes());
+  std::int64_t streamed = 0;
+  double streamedElements = 0;
+  for (std::size_t u = 0; u < homes.size(); ++u) {
+    const StreamUnit& unit = m_layout.units()[u];
+    const UnitHome home = homes[u];
+    const auto elements = static_cast<double>(unit.elements);
+    // A tied matrix counts with the tables: it is updated there, whatever its head's home.
+    double updated = 0;
+    for (const std::size_t b : unit.blocks)
+      if (m_layout.blocks()[b].kind != BlockKind::Embedding)
+        updated += static_cast<double>(m_layout.blocks()[b].elements);
+    if (home == UnitHome::Device) {
+      work.deviceUpdates += updated;
+      continue;
+    }
+    if (unit.isHead() || home == UnitHome::WeightsOnDevice) { // in a place of its own on the device
+      (unit.isHead() ? work.backward : work.forward).in += elements * weights;
+    } else {
+      ++streamed;
+      streamedElements += elements;
+    }
+    double leaves = 0, waiting = 0;
+    for (const std::size_t b : unit.blocks) {
+      const BlockSpec& block = m_layout.blocks()[b];
+      const auto bytes = static_cast<double>(m_layout.waitingBytes(block.kind));
+      leaves += static_cast<double>(block.elements) * (bytes == 2 ? 2 : 4);
+      waiting += static_cast<double>(block.elements) * bytes;
+    }
+    // Sums of all groups but the last leave in fp32 and come back.
+    work.backward.out += leaves + (m_groups - 1) * elements * 4;
+    work.backward.in += (m_groups - 1) * elements * 4;
+
+    (onDisk(home) ? work.diskUpdates : work.hostUpdates) += updated;
+    if (!onDisk(home)) continue;
+    PhaseWork& update = work.updatesInForward ? work.forward : work.backward;
+    update.diskRead += updated * state;
+    update.diskWrite += updated * state;
+    if (home != UnitHome::Disk) continue;
+    update.diskRead += updated * weights + waiting;
+    update.diskWrite += updated * weights;
+    work.backward.diskWrite += waiting + (m_groups - 1) * elements * 4;
+    work.backward.diskRead += m_groups * elements * weights + (m_groups - 1) * elements * 4;
+    // The first forward takes the weights from the update that ran just ahead of it.
+    work.forward.diskRead += (m_groups - (work.updatesInForward ? 1 : 0)) * elements * weights;
+  }
+  // Where forward turns to backward, and a group to the next, the slots hold the last layers already.
+  if (streamed > 0) {
+    const double held = std::min(static_cast<double>(shape.slots), static_cast<double>(streamed));
+    const double share = 1 - held / static_cast<double>(streamed);
+    work.forward.in += streamedElements * weights * (1 + (m_groups - 1) * share);
+    work.backward.in += streamedElements * weights * m_groups * share;
+  }
+  return work;
+}
+
+} // namespace millrace
