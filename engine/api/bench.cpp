@@ -8,6 +8,7 @@
 #include "model/initialization.h"
 #include "probe/memory_rates.h"
 #include "project/project_model.h"
+#include "run/plan_rates.h"
 #include "run/run_plan.h"
 #include "train/load_weights.h"
 #include "train/product_timer.h"
@@ -179,10 +180,12 @@ Result<BenchStepReport> benchStep(FileSystem& files, const Project& project, con
     return badInput("rounds and steps of a benchmark: expected 1 or more of each");
   try {
     MILLRACE_TRY(const ModelSpec spec, readProjectModel(files, project, source));
-    const HardwareProfile profile = detectHardware();
+    const HardwareProfile profile = withRates(files, detectHardware(), project);
     const int threads = project.training.threads > 0 ? static_cast<int>(project.training.threads)
                                                      : std::max(1, profile.cpu.usableCores);
-    MILLRACE_TRY(const MemoryPlan plan, planMemory(spec, planRequest(project, memoryLimits(project, profile))));
+    const MemoryLimits limits = memoryLimits(project, profile);
+    MILLRACE_TRY(const PlannedStep planned, planRun(spec, planRequest(project, limits, profile), limits));
+    const MemoryPlan& plan = planned.memory;
     BenchStepReport report;
     report.machine = machineOf(profile, threads);
     report.project = project.name;

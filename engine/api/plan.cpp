@@ -1,7 +1,13 @@
 #include "engine/plan.h"
 
+#include "api/plan_advice.h"
+#include "api/plan_largest.h"
+#include "api/plan_outlook.h"
+#include "api/planning.h"
+#include "model/blocks.h"
+#include "project/overrides.h"
+#include "project/project_file.h"
 #include "project/project_model.h"
-#include "run/run_plan.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -10,69 +16,189 @@ namespace millrace {
 
 namespace {
 
-PlannedTier describeTier(const MemoryPlan& plan, MemoryTier tier, const std::string& limitOrigin) {
+/// How far from the prediction a step may be: rates of the machine itself, or of machines like it. No step is faster
+/// than its bound at these rates, but the rates themselves err both ways.
+constexpr double measuredSlack = 0.15;
+constexpr double assumedSlack = 0.35;
+
+void add(PlannedTier& tier, std::string_view name, Bytes bytes) {
+  if (bytes <= 0) return;
+  tier.needed += bytes;
+  const auto known = std::find_if(tier.categories.begin(), tier.categories.end(),
+                                  [&](const PlannedCategory& category) { return category.name == name; });
+  if (known != tier.categories.end())
+    known->bytes += bytes;
+  else
+    tier.categories.push_back({std::string(name), bytes});
+}
+
+PlannedTier describeTier(const MemoryPlan& plan, MemoryTier tier, const char* name, const MemoryLimit& limit) {
   PlannedTier described;
-  described.name = toString(tier);
-  described.needed = plan.total(tier);
-  described.limit = plan.limit(tier);
-  described.limitOrigin = limitOrigin;
-  for (const Allocation& allocation : plan.allocations) {
-    if (allocation.tier != tier) continue;
-    const std::string_view name = toString(allocation.category);
-    const auto known = std::find_if(described.categories.begin(), described.categories.end(),
-                                    [&](const PlannedCategory& category) { return category.name == name; });
-    if (known != described.categories.end())
-      known->bytes += allocation.bytes;
-    else
-      described.categories.push_back({std::string(name), allocation.bytes});
-  }
+  described.name = name;
+  described.limit = limit.bytes;
+  described.free = limit.free;
+  described.limitOrigin = limit.origin;
+  for (const Allocation& allocation : plan.allocations)
+    if (allocation.tier == tier) add(described, toString(allocation.category), allocation.bytes);
   return described;
 }
 
-std::string originOf(Bytes asked, const char* key, const HardwareProfile& profile) {
-  if (asked > 0) return key;
-  return fmt::format("{} is not set; {} of memory are free now", key, formatBytes(profile.memory.usable));
+std::vector<PlannedTier> describeTiers(const Planning& planning, const PlanOutcome& outcome) {
+  const MemoryPlan& memory = outcome.step.memory;
+  std::vector<PlannedTier> tiers = {
+      describeTier(memory, MemoryTier::Device, "vram", outcome.limits.device),
+      describeTier(memory, MemoryTier::Host, "ram", outcome.limits.host),
+      describeTier(memory, MemoryTier::Disk, "nvme", outcome.limits.disk),
+  };
+  const HardwareProfile& profile = planning.profile();
+  if (planning.target().gpu >= 0) {
+    const GpuFacts& gpu = profile.nvidia.gpus[static_cast<std::size_t>(planning.target().gpu)];
+    add(tiers[0], "driver context", planning.driverBytes());
+    tiers[0].limit += planning.driverBytes();
+    tiers[0].others = std::max<Bytes>(0, gpu.memoryTotal - gpu.memoryFree);
+  }
+  add(tiers[1], "program", planning.programBytes());
+  tiers[1].limit += planning.programBytes();
+  tiers[1].others = std::max<Bytes>(0, profile.memory.total - profile.memory.available);
+  return tiers;
+}
+
+PlannedPlacement describePlacement(const PlannedStep& step) {
+  const RunShape& shape = step.memory.shape;
+  PlannedPlacement placement;
+  placement.recompute = toString(shape.recompute);
+  placement.group = shape.group;
+  placement.slots = shape.slots;
+  placement.offloadActivations = shape.offloadActivations;
+  const auto count = [&](UnitHome home) { return std::count(step.memory.homes.begin(), step.memory.homes.end(), home); };
+  placement.streamed = count(UnitHome::Host);
+  placement.weightsOnDevice = count(UnitHome::WeightsOnDevice);
+  placement.onDevice = count(UnitHome::Device);
+  placement.momentsOnDisk = count(UnitHome::MomentsOnDisk);
+  placement.onDisk = count(UnitHome::Disk);
+  if (step.work.hostUpdates > 0) placement.updatedOnDevice = step.time.updatedOnDevice / step.work.hostUpdates;
+  return placement;
+}
+
+PlannedTime describeTime(const Planning& planning, const PlannedStep& step, double tokensPerStep, bool measured) {
+  PlannedTime time;
+  time.stepSeconds = step.time.seconds;
+  time.boundSeconds = step.time.bound;
+  time.measured = measured;
+  time.tokensPerSecond = tokensPerStep / time.stepSeconds;
+  const double slack = measured ? measuredSlack : assumedSlack;
+  time.low = time.tokensPerSecond / (1 + slack);
+  time.high = time.tokensPerSecond * (1 + slack);
+  time.bottleneck = toString(step.time.bottleneck);
+  for (std::size_t i = 0; i < stepResources; ++i)
+    time.resources.push_back({std::string(toString(static_cast<StepResource>(i))), step.time.busy[i]});
+  time.computeBindsFrom = step.computeBindsFrom * planning.target().gpus;
+  return time;
+}
+
+std::vector<std::string> notesOf(const Planning& planning, const PlannedStep& step, bool measured) {
+  std::vector<std::string> notes;
+  const HardwareProfile& profile = planning.profile();
+  if (planning.target().gpu >= 0)
+    notes.push_back("plan only: this build trains on the CPU; the GPU's times and memory are what the plan says of it");
+  if (planning.target().gpus > 1) notes.push_back("plan only: training on several GPUs is not part of this version");
+  if (step.memory.total(MemoryTier::Disk) > 0)
+    notes.push_back("plan only: state on NVMe is planned but not yet trained with");
+  if (!measured && profile.name.empty())
+    notes.push_back("the rates are assumed: run millrace bench machine once, and plans use what it measures");
+  if (const auto lock = profile.memory.lockLimit;
+      planning.target().gpu < 0 && lock && step.memory.total(MemoryTier::Disk) > 0 &&
+      *lock < step.memory.total(MemoryTier::Host, MemoryCategory::Staging))
+    notes.push_back(fmt::format("the limit of locked memory (ulimit -l) is {}: buffers of the disk stay unlocked",
+                                formatBytes(*lock)));
+  if (profile.wsl && planning.target().gpu >= 0)
+    notes.push_back("under Windows pinned memory is capped, whatever the limits say: copies may be slower than planned");
+  return notes;
 }
 
 } // namespace
 
-Result<PlanReport> planProject(FileSystem& files, const Project& project, const std::string& source,
-                               const HardwareProfile& profile) {
-  MILLRACE_TRY(const ModelSpec spec, readProjectModel(files, project, source));
-  MILLRACE_CHECK(checkDevice(project.training.device, source + ": training.device"));
-  const MemoryLimits limits = memoryLimits(project, profile);
-  const PlanRequest request = planRequest(project, limits);
-  PlanReport report;
-  Result<MemoryPlan> found = planMemory(spec, request);
-  if (!found) {
-    if (found.error().kind != ErrorKind::DoesNotFit) return tl::unexpected(found.error());
-    report.shortfall = found.error().message;
-    found = smallestPlan(spec, request);
-    found->deviceLimit = limits.device;
-    found->hostLimit = limits.host;
+std::string_view toString(Verdict verdict) {
+  switch (verdict) {
+  case Verdict::Fits:
+    return "fits";
+  case Verdict::Tight:
+    return "tight";
+  case Verdict::DoesNotFit:
+    return "does_not_fit";
   }
-  const MemoryPlan& plan = *found;
+  return "unknown";
+}
+
+Result<PlanReport> planProject(FileSystem& files, const Project& project, const std::string& source,
+                               const HardwareProfile& profile, const PlanOptions& options) {
+  MILLRACE_TRY(const ModelSpec spec, readProjectModel(files, project, source));
+  if (profile.name.empty() && options.gpus == 0)
+    MILLRACE_CHECK(checkDevice(project.training.device, source + ": training.device"));
+  MILLRACE_TRY(const Planning planning, Planning::create(files, project, profile, options));
+  MILLRACE_TRY(const PlanOutcome outcome, planning.plan(project, spec));
+  const PlannedStep& step = outcome.step;
+  const TrainingConfig& training = project.training;
+  const int threads =
+      training.threads > 0 ? static_cast<int>(training.threads) : std::max(1, planning.profile().cpu.usableCores);
+  const bool measured =
+      stepRates(planning.profile(), training.precision, planning.target().gpu, threads).measured;
+
+  PlanReport report;
   report.project = project.name;
-  report.fits = report.shortfall.empty();
-  for (const BlockSpec& block : blocksOf(spec))
-    for (const ParameterSpec& parameter : block.parameters) report.parameters += parameter.elements();
+  report.machine = planning.profile().name;
+  report.gpus = planning.target().gpu < 0 ? 0 : planning.target().gpus;
+  report.device = report.gpus == 0 ? "cpu"
+                                   : planning.profile().nvidia.gpus[static_cast<std::size_t>(planning.target().gpu)].name;
+  report.verdict = outcome.verdict;
+  if (!outcome.reason.empty()) report.reasons.push_back(outcome.reason);
+  report.notes = notesOf(planning, step, measured);
+  report.parameters = parameterCount(spec);
   report.layers = static_cast<std::int64_t>(spec.layers.size());
-  report.tokensPerStep = project.training.tokensPerStep();
-  report.microBatches = plan.shape.microBatches;
-  report.precision = plan.shape.precision;
-  report.clip = plan.shape.clip;
-  report.recompute = toString(plan.shape.recompute);
-  report.group = plan.shape.group;
-  report.slots = plan.shape.slots;
-  report.offloadActivations = plan.shape.offloadActivations;
-  for (const UnitHome home : plan.homes)
-    ++(home == UnitHome::Host              ? report.streamedUnits
-       : home == UnitHome::WeightsOnDevice ? report.weightsOnDeviceUnits
-                                           : report.onDeviceUnits);
-  report.tiers = {
-      describeTier(plan, MemoryTier::Device, originOf(project.memory.vramLimit, "memory.vram_limit", profile)),
-      describeTier(plan, MemoryTier::Host, originOf(project.memory.ramLimit, "memory.ram_limit", profile))};
+  report.tokensPerStep = training.tokensPerStep();
+  report.microBatches = training.microBatches;
+  report.precision = training.precision;
+  report.clip = training.clip;
+  report.stateBytes = 12 * report.parameters;
+  report.peakStateBytes = report.stateBytes + report.parameters * (training.clip == ClipMode::Exact       ? 4
+                                                                   : training.clip == ClipMode::ExactBf16 ? 2
+                                                                                                          : 0);
+  report.placement = describePlacement(step);
+  report.tiers = describeTiers(planning, outcome);
+  report.time = describeTime(planning, step, static_cast<double>(report.tokensPerStep), measured);
+  report.run = outlookOf(planning, project, report, step, options);
+  if (report.run.driveYears > 0 && report.run.driveYears < 1) {
+    if (report.verdict == Verdict::Fits) report.verdict = Verdict::Tight;
+    report.reasons.push_back(fmt::format("the drive would be worn out after {:.0f} days: {} a day of a rated {}",
+                                         report.run.driveYears * 365.25,
+                                         formatBytes(static_cast<Bytes>(report.run.writtenPerDay)),
+                                         formatBytes(report.run.endurance)));
+  }
+  if (!options.advice) return report;
+  report.largest = largestOf(planning, project, spec);
+  report.advice = adviceFor(planning, project, spec, report);
   return report;
+}
+
+Result<Project> projectOfModel(FileSystem& files, const std::string& name, const ModelSource& model, bool gpu,
+                               const std::vector<std::string>& settings) {
+  Project project;
+  project.name = name;
+  project.model = model;
+  project.training.context = 1; // any model has as many positions
+  MILLRACE_TRY(const ModelSpec spec, readProjectModel(files, project, name));
+  TrainingConfig& training = project.training;
+  training.context = std::min<std::int64_t>(spec.maxPositions, gpu ? 2048 : 512);
+  training.microBatch = 1;
+  training.microBatches = gpu ? 65536 / training.context : 8;
+  training.precision = gpu ? Precision::Bf16 : Precision::Fp32;
+  training.length = {LengthUnit::Tokens, 20 * static_cast<double>(parameterCount(spec))};
+  // These stand for some; planning reads none.
+  project.data.sources = {{{Path("/data")}, DataFormat::Text, {}, {}}};
+  project.tokenizer = TokenizerFile{Path("/tokenizer.json")};
+  Json json = projectToJson(project);
+  MILLRACE_CHECK(applyOverrides(json, settings));
+  return projectFromJson(json, name, Path("/"));
 }
 
 } // namespace millrace

@@ -44,6 +44,8 @@ struct StepTime {
   bool computeBinds = true;                        ///< in both phases
   double updatedOnDevice = 0; ///< parameters with state on the host that are updated on the device, which hides AdamW
 
+  /// What a planner keeps small: the time, and a little of what the disk has to do, which wears it.
+  double cost() const { return seconds + 0.02 * ((*this)[StepResource::DiskRead] + (*this)[StepResource::DiskWrite]); }
   double operator[](StepResource resource) const { return busy[static_cast<std::size_t>(resource)]; }
 };
 

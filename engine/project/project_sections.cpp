@@ -149,7 +149,21 @@ Result<MemoryConfig> readMemorySection(const Json& section, const SectionContext
   memory.vramLimit = reader.bytes("vram_limit", memory.vramLimit);
   memory.ramLimit = reader.bytes("ram_limit", memory.ramLimit);
   memory.placement = readChoice(reader, "placement", memory.placement, placementWords);
+  const Json& nvme = reader.object("nvme");
   MILLRACE_CHECK(reader.finish());
+  JsonReader nvmeReader(nvme, context.source, "memory.nvme.");
+  const Json& directories = nvmeReader.value("directories");
+  if (directories.is_array()) {
+    for (const Json& directory : directories)
+      if (directory.is_string() && !directory.get<std::string>().empty())
+        memory.nvme.directories.push_back(context.resolve(directory.get<std::string>()));
+      else
+        nvmeReader.problem("directories", "holds something that is no path");
+  } else if (!directories.is_null()) {
+    nvmeReader.problem("directories", fmt::format("is {}, expected a list of folders", directories.type_name()));
+  }
+  memory.nvme.limit = nvmeReader.bytes("limit", memory.nvme.limit);
+  MILLRACE_CHECK(nvmeReader.finish());
   return memory;
 }
 

@@ -79,9 +79,12 @@ Json projectToJson(const Project& project) {
     json["tokenizer"] = {{"train", {{"vocabulary", train->vocabulary}, {"bytes", train->bytes}}}};
   json["data"] = dataJson(project.data);
   json["training"] = trainingJson(project.training);
+  Json directories = Json::array();
+  for (const Path& directory : project.memory.nvme.directories) directories.push_back(directory.string());
   json["memory"] = {{"vram_limit", project.memory.vramLimit},
                     {"ram_limit", project.memory.ramLimit},
-                    {"placement", word(placementWords, project.memory.placement)}};
+                    {"placement", word(placementWords, project.memory.placement)},
+                    {"nvme", {{"directories", std::move(directories)}, {"limit", project.memory.nvme.limit}}}};
   json["checkpoint"] = {{"every", project.checkpoint.every},
                         {"every_minutes", project.checkpoint.everyMinutes},
                         {"keep", project.checkpoint.keep},

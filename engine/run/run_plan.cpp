@@ -1,20 +1,74 @@
 #include "run/run_plan.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace millrace {
 
-MemoryLimits memoryLimits(const Project& project, const HardwareProfile& profile) {
-  const Bytes usable = profile.memory.usable;
-  const Bytes reserve = std::min(std::max(8 * GiB, usable / 10), usable / 2);
-  const Bytes budget = usable - reserve;
-  MemoryLimits limits{project.memory.vramLimit, project.memory.ramLimit};
-  if (limits.device == 0) limits.device = budget / 2;
-  if (limits.host == 0) limits.host = std::max<Bytes>(0, budget - limits.device);
+namespace {
+
+/// A limit that the project sets holds, though never more than there is.
+MemoryLimit asSet(Bytes bytes, Bytes free, const char* key) {
+  if (bytes <= free || free <= 0) return {bytes, free, key, true};
+  return {free, free, fmt::format("{} is {}, but only {} are free", key, formatBytes(bytes), formatBytes(free)), true};
+}
+
+MemoryLimits limitsOnCpu(const Project& project, const TierBudget& ram) {
+  const MemoryConfig& memory = project.memory;
+  const auto derived = [&](Bytes bytes, const char* part, const char* key) {
+    return MemoryLimit{std::max<Bytes>(0, bytes), ram.free,
+                       fmt::format("{}: {}; {} is not set", part, ram.explanation, key), ram.overridden};
+  };
+  MemoryLimits limits;
+  limits.device = memory.vramLimit > 0 ? asSet(memory.vramLimit, ram.free, "memory.vram_limit")
+                                       : derived(ram.bytes / 2, "half of what may be taken", "memory.vram_limit");
+  limits.host = memory.ramLimit > 0
+                    ? asSet(memory.ramLimit, ram.free, "memory.ram_limit")
+                    : derived(ram.bytes - limits.device.bytes, "the rest of what may be taken", "memory.ram_limit");
   return limits;
 }
 
-PlanRequest planRequest(const Project& project, const MemoryLimits& limits) {
+MemoryLimits limitsOnGpu(const Project& project, const TierBudgets& budgets, std::size_t gpu) {
+  const MemoryConfig& memory = project.memory;
+  const TierBudget& vram = budgets.vram[gpu];
+  const TierBudget& ram = budgets.ram;
+  const auto derived = [](const TierBudget& budget) {
+    return MemoryLimit{budget.bytes, budget.free, budget.explanation, budget.overridden};
+  };
+  MemoryLimits limits;
+  limits.device = memory.vramLimit > 0 ? asSet(memory.vramLimit, vram.free, "memory.vram_limit") : derived(vram);
+  limits.host = memory.ramLimit > 0 ? asSet(memory.ramLimit, ram.free, "memory.ram_limit") : derived(ram);
+  return limits;
+}
+
+/// Each file system counts once, however many of its folders are named.
+MemoryLimit diskLimit(const HardwareProfile& profile, const TierBudgets& budgets, const TierOverrides& overrides) {
+  MemoryLimit limit;
+  for (std::size_t i = 0; i < budgets.disks.size(); ++i) {
+    if (budgets.sameDisk[i] != static_cast<int>(i)) continue;
+    const TierBudget& budget = budgets.disks[i];
+    limit.bytes += budget.bytes;
+    limit.free += budget.free;
+    limit.set = limit.set || budget.overridden;
+    limit.origin += fmt::format("{}{}: {}", limit.origin.empty() ? "" : "; ", profile.disks[i].folder,
+                                budget.explanation);
+  }
+  if (!budgets.disks.empty() || !overrides.disk) return limit;
+  return {*overrides.disk, *overrides.disk, fmt::format("{} as set", formatBytes(*overrides.disk)), true};
+}
+
+} // namespace
+
+MemoryLimits memoryLimits(const Project& project, const HardwareProfile& profile, const PlanTarget& target) {
+  const TierBudgets budgets = tierBudgets(profile, target.budgets);
+  MemoryLimits limits = target.gpu < 0 ? limitsOnCpu(project, budgets.ram)
+                                       : limitsOnGpu(project, budgets, static_cast<std::size_t>(target.gpu));
+  if (target.nvme) limits.disk = diskLimit(profile, budgets, target.budgets);
+  return limits;
+}
+
+PlanRequest planRequest(const Project& project, const MemoryLimits& limits, const HardwareProfile& profile,
+                        const PlanTarget& target) {
   const TrainingConfig& training = project.training;
   PlanRequest request;
   request.shape.rows = training.microBatch;
@@ -54,9 +108,31 @@ PlanRequest planRequest(const Project& project, const MemoryLimits& limits) {
     request.placement = PlacementPolicy::Device;
     break;
   }
-  request.deviceLimit = limits.device;
-  request.hostLimit = limits.host;
+  request.deviceLimit = limits.device.bytes;
+  request.hostLimit = limits.host.bytes;
+  request.diskLimit = limits.disk.bytes;
+  request.shape.devices = target.gpus;
+  request.shape.microBatches = (request.shape.microBatches + target.gpus - 1) / target.gpus;
+  const int threads =
+      training.threads > 0 ? static_cast<int>(training.threads) : std::max(1, profile.cpu.usableCores);
+  request.rates = stepRates(profile, training.precision, target.gpu, threads, target.gpus);
+  request.splitUpdates = target.gpu >= 0 && target.gpus == 1;
   return request;
+}
+
+Result<PlannedStep> planRun(const ModelSpec& spec, const PlanRequest& request, const MemoryLimits& limits) {
+  MILLRACE_TRY(PlannedStep step, planStep(spec, request));
+  const Bytes device = step.memory.total(MemoryTier::Device);
+  const Bytes host = step.memory.total(MemoryTier::Host);
+  // Limits that are derived share what is free; set ones may each be right and together too much.
+  if (request.rates && request.rates->sharedCores && device + host > limits.host.free)
+    return failure(ErrorKind::DoesNotFit,
+                   fmt::format("the machine's memory is too small: {} on the device, which is the CPU's share of it, "
+                               "and {} beside it are {}, and {} are free; lower memory.vram_limit or "
+                               "memory.ram_limit, or close other programs",
+                               formatBytes(device), formatBytes(host), formatBytes(device + host),
+                               formatBytes(limits.host.free)));
+  return step;
 }
 
 } // namespace millrace

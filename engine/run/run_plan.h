@@ -1,23 +1,45 @@
-// From a project and a machine to a memory plan: the one place where the limits and the shape of a run are decided, for
-// running and for planning alike. Pure.
+// From a project and a machine to a plan: the one place where the limits and the shape of a run are decided, for running
+// and for planning alike. Pure.
 #pragma once
 
 #include "engine/hardware.h"
 #include "engine/project.h"
+#include "engine/tier_budgets.h"
 #include "plan/planner.h"
+
+#include <string>
 
 namespace millrace {
 
-struct MemoryLimits {
-  Bytes device = 0;
-  Bytes host = 0;
+/// What a run computes on, and what it may use of it.
+struct PlanTarget {
+  int gpu = -1; ///< index into profile.nvidia.gpus; -1: the CPU
+  int gpus = 1;
+  bool nvme = false; ///< state may live on disk
+  TierOverrides budgets;
 };
 
-/// What the project sets, else what the machine has now. The CPU has no memory of its own: its device memory is a part
-/// of RAM, and half of what is usable when the project does not say. Host memory: what is usable less 8 GiB or 10% (the
-/// larger) for everything else on the machine, but never less than half; less the device's part.
-MemoryLimits memoryLimits(const Project& project, const HardwareProfile& profile);
+/// How much of a memory may be taken, and why so much.
+struct MemoryLimit {
+  Bytes bytes = 0;
+  Bytes free = 0; ///< in the machine now
+  std::string origin;
+  bool set = false; ///< by the project or the user, not derived from what is free
+};
 
-PlanRequest planRequest(const Project& project, const MemoryLimits& limits);
+struct MemoryLimits {
+  MemoryLimit device, host, disk;
+};
+
+/// What the project sets, else what the machine has free less a reserve (engine/tier_budgets.h). The CPU has no memory
+/// of its own: its device memory is a part of RAM, half of what may be taken when the project does not say.
+MemoryLimits memoryLimits(const Project& project, const HardwareProfile& profile, const PlanTarget& target = {});
+
+/// The rates must be filled in (withAssumedRates, withMeasuredRates).
+PlanRequest planRequest(const Project& project, const MemoryLimits& limits, const HardwareProfile& profile,
+                        const PlanTarget& target = {});
+
+/// planStep(), and what no tier alone tells: on the CPU both memories are the same RAM, which must have them both now.
+Result<PlannedStep> planRun(const ModelSpec& spec, const PlanRequest& request, const MemoryLimits& limits);
 
 } // namespace millrace

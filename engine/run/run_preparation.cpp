@@ -8,6 +8,7 @@
 #include "project/project_file.h"
 #include "project/project_model.h"
 #include "run/control_tokens.h"
+#include "run/plan_rates.h"
 #include "run/run_plan.h"
 #include "run/store_state.h"
 #include "storage/model_reader.h"
@@ -55,11 +56,18 @@ class Preparation {
         m_say(say) {}
 
   Result<PreparedRun> run(bool resume) {
-    const HardwareProfile profile = detectHardware({m_directory.path()});
+    const HardwareProfile profile = withRates(m_files, detectHardware({m_directory.path()}), m_project);
     const std::int64_t threads = m_project.training.threads > 0 ? m_project.training.threads : profile.cpu.usableCores;
     m_run.pool = std::make_unique<ThreadPool>(static_cast<int>(threads));
     // What costs nothing and may refuse comes first.
-    MILLRACE_TRY(m_run.plan, planMemory(m_description.spec, planRequest(m_project, memoryLimits(m_project, profile))));
+    const MemoryLimits limits = memoryLimits(m_project, profile);
+    Result<PlannedStep> step = planRun(m_description.spec, planRequest(m_project, limits, profile), limits);
+    if (!step) {
+      if (step.error().kind == ErrorKind::DoesNotFit && !m_project.memory.nvme.directories.empty())
+        step.error().message += "; memory.nvme is planned with, but nothing is trained on disk yet";
+      return tl::unexpected<Error>(step.error());
+    }
+    m_run.plan = std::move(step->memory);
     MILLRACE_CHECK(prepareTokenizer());
     MILLRACE_CHECK(prepareData());
     MILLRACE_CHECK(prepareTrainer());

@@ -1,8 +1,13 @@
 #include "plan.h"
 
+#include "engine/machines.h"
+#include "engine/model_presets.h"
 #include "engine/plan.h"
+#include "engine/runs.h"
+#include "plan_table.h"
 #include "project_options.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -12,82 +17,224 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-struct PlanOptions {
+struct PlanCommandOptions {
   ProjectOptions project;
+  std::string model;
+  double modelSize = 0;
+  std::string machine;
+  std::string vram, ram, nvme, endurance;
+  int gpus = 0;
+  double tokens = 0;
+  double price = -1;
   bool json = false;
 };
 
-OrderedJson toJson(const PlanReport& report) {
-  OrderedJson tiers = OrderedJson::array();
-  for (const PlannedTier& tier : report.tiers) {
-    OrderedJson categories = OrderedJson::object();
-    for (const PlannedCategory& category : tier.categories) categories[category.name] = category.bytes;
-    tiers.push_back({{"tier", tier.name},
-                     {"bytes", tier.needed},
-                     {"limit", tier.limit},
-                     {"limit_origin", tier.limitOrigin},
-                     {"fits", tier.fits()},
-                     {"categories", std::move(categories)}});
-  }
-  OrderedJson json = {{"project", report.project},
-                      {"verdict", report.fits ? "fits" : "does_not_fit"},
-                      {"parameters", report.parameters},
-                      {"layers", report.layers},
-                      {"tokens_per_step", report.tokensPerStep},
-                      {"micro_batches", report.microBatches},
-                      {"precision", toString(report.precision)},
-                      {"clip", toString(report.clip)},
-                      {"recompute", report.recompute},
-                      {"group", report.group},
-                      {"slots", report.slots},
-                      {"offload_activations", report.offloadActivations},
-                      {"units",
-                       {{"streamed", report.streamedUnits},
-                        {"weights_on_device", report.weightsOnDeviceUnits},
-                        {"on_device", report.onDeviceUnits}}},
-                      {"tiers", std::move(tiers)}};
-  if (!report.fits) json["shortfall"] = report.shortfall;
+OrderedJson toJson(const PlannedTier& tier) {
+  OrderedJson categories = OrderedJson::object();
+  for (const PlannedCategory& category : tier.categories) categories[category.name] = category.bytes;
+  return {{"bytes", tier.needed},
+          {"limit", tier.limit},
+          {"limit_origin", tier.limitOrigin},
+          {"free", tier.free},
+          {"used_by_others", tier.others},
+          {"fits", tier.fits()},
+          {"categories", std::move(categories)}};
+}
+
+OrderedJson toJson(const PlannedPlacement& placement) {
+  return {{"recompute", placement.recompute},
+          {"group", placement.group},
+          {"slots", placement.slots},
+          {"offload_activations", placement.offloadActivations},
+          {"units",
+           {{"streamed", placement.streamed},
+            {"weights_on_device", placement.weightsOnDevice},
+            {"on_device", placement.onDevice},
+            {"moments_on_disk", placement.momentsOnDisk},
+            {"on_disk", placement.onDisk}}},
+          {"share_updated_on_device", placement.updatedOnDevice}};
+}
+
+OrderedJson toJson(const PlannedRun& run) {
+  OrderedJson json = {{"tokens", run.tokens},
+                      {"seconds", run.seconds},
+                      {"kwh", run.kilowattHours},
+                      {"cost", run.cost ? OrderedJson(*run.cost) : OrderedJson()},
+                      {"checkpoint_bytes", run.checkpointBytes},
+                      {"checkpoint_seconds", run.checkpointSeconds},
+                      {"checkpoint_disk_bytes", run.checkpointDisk},
+                      {"checkpoint_disk_free", run.checkpointFree ? OrderedJson(*run.checkpointFree) : OrderedJson()},
+                      {"written_bytes_per_step", run.writtenPerStep},
+                      {"written_bytes_per_day", run.writtenPerDay},
+                      {"drive_endurance_bytes", run.endurance},
+                      {"drive_endurance_assumed", run.enduranceAssumed},
+                      {"drive_years", run.driveYears}};
   return json;
 }
 
-void print(Console& console, const PlanReport& report) {
-  console.line(fmt::format("{}: {}", report.project, report.fits ? "fits" : "does not fit"));
-  console.line(fmt::format("  {} parameters in {} layers, {}, clip {}; {} tokens a step in {} micro-batches",
-                           formatCount(report.parameters), report.layers, toString(report.precision),
-                           toString(report.clip), formatCount(report.tokensPerStep), report.microBatches));
-  console.line(fmt::format("  groups of {}, recompute {}, {} slots, activations {}", report.group, report.recompute,
-                           report.slots,
-                           report.offloadActivations ? "offloaded to host memory" : "kept on the device"));
-  console.line(fmt::format("  layers and head: {} streamed, {} with weights on the device, {} wholly on the device",
-                           report.streamedUnits, report.weightsOnDeviceUnits, report.onDeviceUnits));
-  for (const PlannedTier& tier : report.tiers) {
-    console.line(fmt::format("{} memory: {} of {} ({}){}", tier.name, formatBytes(tier.needed), formatBytes(tier.limit),
-                             tier.limitOrigin, tier.fits() ? "" : ": TOO SMALL"));
-    for (const PlannedCategory& category : tier.categories)
-      console.line(fmt::format("  {:<24}{:>12}", category.name, formatBytes(category.bytes)));
-  }
+OrderedJson toJson(const PlanAdvice& advice) {
+  OrderedJson changes = OrderedJson::array();
+  for (const ProjectChange& change : advice.changes)
+    changes.push_back({{"key", change.key}, {"value", change.value}});
+  return {{"text", advice.text},
+          {"changes", std::move(changes)},
+          {"verdict", toString(advice.verdict)},
+          {"vram_bytes", advice.vram},
+          {"ram_bytes", advice.ram},
+          {"nvme_bytes", advice.nvme},
+          {"tokens_per_second", advice.tokensPerSecond},
+          {"tokens_per_second_more", advice.tokensPerSecondMore},
+          {"terabytes_written_per_day", advice.terabytesPerDay}};
 }
 
-Result<int> plan(Program& program, const PlanOptions& options) {
-  MILLRACE_TRY(const Project project, readProject(program, options.project));
-  MILLRACE_TRY(const PlanReport report, planProject(program.files, project, options.project.project, inspectMachine()));
+OrderedJson toJson(const PlanReport& report) {
+  OrderedJson tiers = OrderedJson::object();
+  for (const PlannedTier& tier : report.tiers) tiers[tier.name] = toJson(tier);
+  OrderedJson resources = OrderedJson::object();
+  for (const ResourceSeconds& resource : report.time.resources) resources[resource.name] = resource.seconds;
+  OrderedJson advice = OrderedJson::array();
+  for (const PlanAdvice& one : report.advice) advice.push_back(toJson(one));
+  return {{"project", report.project},
+          {"machine", report.machine},
+          {"device", report.device},
+          {"gpus", report.gpus},
+          {"verdict", toString(report.verdict)},
+          {"reasons", report.reasons},
+          {"notes", report.notes},
+          {"parameters", report.parameters},
+          {"layers", report.layers},
+          {"tokens_per_step", report.tokensPerStep},
+          {"micro_batches", report.microBatches},
+          {"precision", toString(report.precision)},
+          {"clip", toString(report.clip)},
+          {"state_bytes", report.stateBytes},
+          {"peak_state_bytes", report.peakStateBytes},
+          {"placement", toJson(report.placement)},
+          {"tiers", std::move(tiers)},
+          {"step_seconds", report.time.stepSeconds},
+          {"bound_seconds", report.time.boundSeconds},
+          {"tokens_per_second",
+           {{"predicted", report.time.tokensPerSecond}, {"low", report.time.low}, {"high", report.time.high}}},
+          {"rates", report.time.measured ? "measured" : "assumed"},
+          {"bottleneck", report.time.bottleneck},
+          {"resource_seconds", std::move(resources)},
+          {"compute_binds_from_tokens_per_step", report.time.computeBindsFrom},
+          {"run", toJson(report.run)},
+          {"largest",
+           {{"context", report.largest.context},
+            {"micro_batch", report.largest.microBatch},
+            {"parameters", report.largest.parameters}}},
+          {"advice", std::move(advice)}};
+}
+
+Result<std::optional<Bytes>> sizeOf(const std::string& text, const char* option) {
+  if (text.empty()) return std::optional<Bytes>();
+  const auto bytes = parseBytes(text);
+  if (!bytes) return badInput(fmt::format("{}: {}", option, bytes.error().message));
+  return std::optional<Bytes>(*bytes);
+}
+
+/// A folder with a config.json, or the name of a preset.
+Result<ModelSource> modelSource(Program& program, const std::string& model) {
+  if (program.files.isDirectory(model)) return ModelSource(ModelFolder{std::filesystem::absolute(model)});
+  MILLRACE_TRY(ModelConfig config, presetConfig(model));
+  return ModelSource(std::move(config));
+}
+
+Result<Project> chosenProject(Program& program, PlanCommandOptions options, bool gpu) {
+  // Behind --set the first word of "a=1 b=2" is taken for the project where there is none.
+  std::string& path = options.project.project;
+  if ((!options.model.empty() || options.modelSize > 0) && path.find('=') != path.npos) {
+    options.project.moreSettings.insert(options.project.moreSettings.begin(), path);
+    path.clear();
+  }
+  const int given = (options.project.project.empty() ? 0 : 1) + (options.model.empty() ? 0 : 1) +
+                    (options.modelSize > 0 ? 1 : 0);
+  if (given != 1) return badInput("give one of a project file, --model and --model-size: what is to be planned?");
+  if (!options.project.project.empty()) return readProject(program, options.project);
+  const std::vector<std::string> settings = settingsOf(options.project);
+  if (!options.model.empty()) {
+    MILLRACE_TRY(const ModelSource model, modelSource(program, options.model));
+    return projectOfModel(program.files, Path(options.model).filename().string(), model, gpu, settings);
+  }
+  MILLRACE_TRY(ModelConfig config, modelOfSize(options.modelSize));
+  return projectOfModel(program.files, fmt::format("{:.3g}B", options.modelSize / 1e9), std::move(config), gpu,
+                        settings);
+}
+
+Result<int> plan(Program& program, const PlanCommandOptions& options) {
+  if (options.json) program.console.reserveOutput();
+  PlanOptions question;
+  MILLRACE_TRY(question.budgets.vram, sizeOf(options.vram, "--vram"));
+  MILLRACE_TRY(question.budgets.ram, sizeOf(options.ram, "--ram"));
+  MILLRACE_TRY(question.budgets.disk, sizeOf(options.nvme, "--nvme"));
+  MILLRACE_TRY(const std::optional<Bytes> endurance, sizeOf(options.endurance, "--nvme-tbw"));
+  question.nvme = question.budgets.disk.value_or(0) > 0;
+  question.endurance = endurance.value_or(0);
+  question.gpus = options.gpus;
+  question.tokens = options.tokens;
+  if (options.price >= 0) question.pricePerKilowattHour = options.price;
+
+  std::optional<HardwareProfile> machine;
+  if (!options.machine.empty()) {
+    MILLRACE_TRY(machine, findMachine(program.files, options.machine));
+  }
+  const bool gpu = options.gpus > 0 || (machine && !machine->nvidia.gpus.empty());
+  MILLRACE_TRY(const Project project, chosenProject(program, options, gpu));
+  if (!machine) {
+    std::vector<Path> folders;
+    if (const auto runs = runsFolder()) folders.push_back(*runs);
+    const std::vector<Path>& directories = project.memory.nvme.directories;
+    folders.insert(folders.end(), directories.begin(), directories.end());
+    machine = inspectMachine(folders);
+  }
+  const std::string source = options.project.project.empty() ? project.name : options.project.project;
+  MILLRACE_TRY(const PlanReport report, planProject(program.files, project, source, *machine, question));
   if (options.json)
     program.console.result(toJson(report).dump(2, ' ', false, OrderedJson::error_handler_t::replace));
   else
-    print(program.console, report);
-  if (report.fits) return done;
-  return failure(ErrorKind::DoesNotFit, fmt::format("{}: {}", options.project.project, report.shortfall));
+    printPlan(program.console, report);
+  if (report.fits()) return done;
+  return failure(ErrorKind::DoesNotFit, fmt::format("{}: {}", source, report.reasons.back()));
 }
 
 } // namespace
 
 void addPlan(CLI::App& app, Program& program) {
-  const auto [command, options] =
-      addCommand(app, program, "plan",
-                 "Tell whether a project fits, and what it takes of each memory. Reads no data. Exit status 3: it does "
-                 "not fit",
-                 "millrace plan projects/quickstart.json --set memory.vram_limit=8MiB", &plan);
-  addProjectOptions(*command, options->project);
+  const auto [command, options] = addCommand(
+      app, program, "plan",
+      "Tell whether a project or a model fits, how fast it would train, and what would make it better. Reads no data. "
+      "Exit status 3: it does not fit",
+      "millrace plan projects/quickstart.json --set memory.vram_limit=8MiB\n"
+      "  millrace plan --model llama-3-8b --machine rtx-4090 --ram 128GiB",
+      &plan);
+  addProjectOptions(*command, options->project, true);
+  std::string presets, machines;
+  for (const ModelPreset& preset : modelPresets()) presets += (presets.empty() ? "" : ", ") + preset.name;
+  for (const std::string& name : machineNames()) machines += (machines.empty() ? "" : ", ") + name;
+  command->add_option("--model", options->model, "Plan for a model folder, or one of these: " + presets)
+      ->option_text("PRESET|DIR");
+  command->add_option("--model-size", options->modelSize, "Plan for a model of so many parameters: 101e9")
+      ->option_text("N")
+      ->check(CLI::Range(leastModelSize, greatestModelSize));
+  command
+      ->add_option("--machine", options->machine,
+                   "Plan for a machine that a file describes, or one of these: " + machines + "; default: this one")
+      ->option_text("NAME|FILE");
+  command->add_option("--vram", options->vram, "Of each GPU, in place of what is free")->option_text("SIZE");
+  command->add_option("--ram", options->ram, "Of the machine, in place of what is free")->option_text("SIZE");
+  command->add_option("--gpus", options->gpus, "How many compute; default: one where the machine has one")
+      ->option_text("N")
+      ->check(CLI::Range(0, 64));
+  command->add_option("--nvme", options->nvme, "Let state live on disk, so much of it")->option_text("SIZE");
+  command->add_option("--nvme-tbw", options->endurance, "What the drives are rated to be written in their life: 1200TB")
+      ->option_text("SIZE");
+  command->add_option("--tokens", options->tokens, "To train on, in place of the project's length")
+      ->option_text("N")
+      ->check(CLI::Range(1.0, 1e18));
+  command->add_option("--kwh-price", options->price, "Of a kilowatt-hour, for the cost")
+      ->option_text("PRICE")
+      ->check(CLI::Range(0.0, 1e6));
   command->add_flag("--json", options->json, "Print JSON, sizes in bytes");
 }
 

@@ -2,8 +2,8 @@
 
 namespace millrace::cli {
 
-void addProjectOptions(CLI::App& command, ProjectOptions& options) {
-  command.add_option("PROJECT", options.project, "Project file (JSON)")->required();
+void addProjectOptions(CLI::App& command, ProjectOptions& options, bool optional) {
+  command.add_option("PROJECT", options.project, "Project file (JSON)")->required(!optional);
   const auto settings = command.add_option("--set", options.settings,
                                            "A setting for this run, as dotted.key=value: training.steps=50. May be "
                                            "repeated");
@@ -12,11 +12,15 @@ void addProjectOptions(CLI::App& command, ProjectOptions& options) {
   command.add_option("--device", options.device, "What computes: auto, cpu or cuda:N")->option_text("auto|cpu|cuda:N");
 }
 
-Result<Project> readProject(Program& program, const ProjectOptions& options) {
+std::vector<std::string> settingsOf(const ProjectOptions& options) {
   std::vector<std::string> settings = options.settings;
   settings.insert(settings.end(), options.moreSettings.begin(), options.moreSettings.end());
   if (!options.device.empty()) settings.push_back("training.device=" + options.device);
-  return millrace::readProject(program.files, options.project, settings);
+  return settings;
+}
+
+Result<Project> readProject(Program& program, const ProjectOptions& options) {
+  return millrace::readProject(program.files, options.project, settingsOf(options));
 }
 
 } // namespace millrace::cli

@@ -12,7 +12,11 @@ struct ProjectOptions {
   std::string device;
 };
 
-void addProjectOptions(CLI::App& command, ProjectOptions& options);
+/// optional: the command can do without a project.
+void addProjectOptions(CLI::App& command, ProjectOptions& options, bool optional = false);
+
+/// Settings in the order in which they apply.
+std::vector<std::string> settingsOf(const ProjectOptions& options);
 
 /// The project file with the settings and the device on top.
 Result<Project> readProject(Program& program, const ProjectOptions& options);

@@ -51,9 +51,11 @@ Result<int> train(Program& program, const TrainOptions& options) {
   const bool resume = decision.action == Resume;
   if (!resume) {
     // A run that cannot be is not begun: no folder of it is left.
-    MILLRACE_TRY(const PlanReport plan, planProject(program.files, project, options.project.project, machine));
-    if (!plan.fits)
-      return failure(ErrorKind::DoesNotFit, fmt::format("{}: {}", options.project.project, plan.shortfall));
+    PlanOptions quick;
+    quick.advice = false;
+    MILLRACE_TRY(const PlanReport plan, planProject(program.files, project, options.project.project, machine, quick));
+    if (!plan.fits())
+      return failure(ErrorKind::DoesNotFit, fmt::format("{}: {}", options.project.project, plan.reasons.front()));
   }
   if (decision.action == Restart) console.line("this run ended before its first checkpoint: it begins anew");
   console.line(fmt::format("{} {}", resume ? "going on with the run in" : "run:", directory.string()));

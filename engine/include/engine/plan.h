@@ -1,10 +1,13 @@
-// What a project's run would take of each memory tier, told before anything is allocated or any data is read.
+// The answer to "does it fit, how fast will it go, what would make it better?", before anything is allocated or any data
+// is read. Plain values; both functions may be called from any thread, and take a fraction of a second.
 #pragma once
 
 #include "base/file.h"
 #include "engine/hardware.h"
 #include "engine/project.h"
+#include "engine/tier_budgets.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,38 +19,140 @@ struct PlannedCategory {
 };
 
 struct PlannedTier {
-  std::string name; ///< "device", "host"
+  std::string name; ///< "vram", "ram", "nvme"
   Bytes needed = 0;
   Bytes limit = 0;
-  std::string limitOrigin; ///< "memory.vram_limit", or how the default came about
-  std::vector<PlannedCategory> categories;
+  Bytes free = 0;          ///< in the machine now, whatever the limit
+  Bytes others = 0;        ///< of the memory that other programs hold
+  std::string limitOrigin; ///< "memory.vram_limit", or how the limit came about
+  std::vector<PlannedCategory> categories; ///< that add up to `needed`
   bool fits() const { return needed <= limit; }
+};
+
+enum class Verdict {
+  Fits,
+  Tight, ///< with less than 5% to spare, or a drive that would not last a year
+  DoesNotFit,
+};
+std::string_view toString(Verdict verdict);
+
+/// Seconds of work that a step has for one resource, were it alone.
+struct ResourceSeconds {
+  std::string name; ///< "compute", "bus in", "bus out", "AdamW on the host", "disk read", "disk write"
+  double seconds = 0;
+};
+
+struct PlannedTime {
+  double stepSeconds = 0;  ///< as predicted
+  double boundSeconds = 0; ///< no engine can be faster at these rates
+  double tokensPerSecond = 0, low = 0, high = 0;
+  bool measured = false;  ///< rates of this machine; else of data sheets and tables
+  std::string bottleneck; ///< the resource that binds
+  std::vector<ResourceSeconds> resources;
+  double computeBindsFrom = 0; ///< tokens a step above which compute alone binds; 0: it never does
+};
+
+/// Units are the layers, and the head with the final norm.
+struct PlannedPlacement {
+  std::string recompute; ///< "full", "selective", "none"
+  std::int64_t group = 1; ///< micro-batches that visit a layer before the next layer's turn
+  int slots = 2;
+  bool offloadActivations = false;
+  std::int64_t streamed = 0;        ///< units whose weights cross the bus twice a step, state in RAM
+  std::int64_t weightsOnDevice = 0; ///< weights in VRAM, state in RAM
+  std::int64_t onDevice = 0;        ///< wholly in VRAM
+  std::int64_t momentsOnDisk = 0;   ///< weights in RAM, the rest on NVMe
+  std::int64_t onDisk = 0;          ///< wholly on NVMe
+  double updatedOnDevice = 0;       ///< share of the parameters in RAM that the GPU updates while it would wait
+};
+
+/// What the whole run comes to.
+struct PlannedRun {
+  double tokens = 0;      ///< to train on; 0: the project's length tells no number
+  double seconds = 0;     ///< of training and checkpoints
+  double kilowattHours = 0; ///< 0: the machine's power is not known
+  std::optional<double> cost; ///< at the price given
+  Bytes checkpointBytes = 0;
+  double checkpointSeconds = 0; ///< that training stands still for one
+  Bytes checkpointDisk = 0;     ///< with all that are kept at one time
+  std::optional<Bytes> checkpointFree; ///< where they go; absent: not known
+  Bytes writtenPerStep = 0;     ///< to tier files
+  double writtenPerDay = 0;     ///< bytes, checkpoints included where they share the drive
+  Bytes endurance = 0;          ///< rated; 0: not known
+  bool enduranceAssumed = false;
+  double driveYears = 0;        ///< 0: nothing is written, or the endurance is not known
+};
+
+/// The largest of each that would still fit, all other settings kept; 0: none does.
+struct PlannedLargest {
+  std::int64_t context = 0;
+  std::int64_t microBatch = 0;
+  double parameters = 0;
+};
+
+struct ProjectChange {
+  std::string key;   ///< "training.clip"
+  std::string value; ///< as --set takes it
+};
+
+/// A change and what it brings, against the plan that it is advice to.
+struct PlanAdvice {
+  std::string text; ///< one sentence for people
+  std::vector<ProjectChange> changes; ///< none: it is for the machine, not the project
+  Verdict verdict = Verdict::Fits;    ///< with it
+  Bytes vram = 0, ram = 0, nvme = 0;  ///< differences; positive: more is needed
+  double tokensPerSecond = 0;         ///< with it
+  double tokensPerSecondMore = 0;     ///< difference
+  double terabytesPerDay = 0;         ///< difference of what is written to tier files
 };
 
 /// The settings that the run would use where it fits, else those that need the least device memory.
 struct PlanReport {
   std::string project;
-  bool fits = false;
-  std::string shortfall; ///< which tier is too small, how much it needs, what to change; empty when all fits
+  std::string machine; ///< name of a machine that a file describes; empty: this one
+  std::string device;  ///< "cpu", "NVIDIA H100 80GB HBM3"
+  int gpus = 0;        ///< that would compute; 0: the CPU does
+  Verdict verdict = Verdict::Fits;
+  std::vector<std::string> reasons; ///< of a verdict that is not Fits: which tier, how much, what to change
+  std::vector<std::string> notes;   ///< what this build cannot carry out yet, and other things to know
   std::int64_t parameters = 0;
   std::int64_t layers = 0;
   std::int64_t tokensPerStep = 0;
   std::int64_t microBatches = 0;
   Precision precision = Precision::Fp32;
   ClipMode clip = ClipMode::Exact;
-  std::string recompute;  ///< "full", "selective", "none"
-  std::int64_t group = 1; ///< micro-batches that visit a layer before the next layer's turn
-  int slots = 2;
-  bool offloadActivations = false;
-  std::int64_t streamedUnits = 0; ///< layers and the head whose weights cross the bus twice a step
-  std::int64_t weightsOnDeviceUnits = 0;
-  std::int64_t onDeviceUnits = 0; ///< with their optimizer state
-  std::vector<PlannedTier> tiers; ///< device, then host
+  Bytes stateBytes = 0;     ///< weights and moments: 12 a parameter
+  Bytes peakStateBytes = 0; ///< with gradients that wait for the clip factor: 16, 14 or 12
+  PlannedPlacement placement;
+  std::vector<PlannedTier> tiers; ///< vram, ram, nvme
+  PlannedTime time;
+  PlannedRun run;
+  PlannedLargest largest;
+  std::vector<PlanAdvice> advice; ///< best first
+  bool fits() const { return verdict != Verdict::DoesNotFit; }
 };
 
-/// Needs the model's config.json, neither weights nor data. source: the project file's name, for messages. Errors:
-/// BadInput; a run that does not fit is no error here, but `fits` says so.
+struct PlanOptions {
+  /// In place of what this machine has free. Of a machine that a file describes: what it has, a reserve to be taken off.
+  TierOverrides budgets;
+  int gpus = 0;            ///< 0: one, where there is one
+  bool nvme = false;       ///< state may live on disk even if the project names no directory; budgets.disk says how much
+  Bytes endurance = 0;     ///< bytes that the drives may be written; 0: as the profile knows
+  double tokens = 0;       ///< to train on; 0: as the project says
+  std::optional<double> pricePerKilowattHour;
+  bool advice = true;      ///< and the largest sizes: they take many plans
+};
+
+/// Needs the model's config.json, neither weights nor data. source: the project file's name, for messages. The rates
+/// of this machine's cache are used for this machine. Errors: BadInput; a run that does not fit is no error here, the
+/// verdict says so.
 Result<PlanReport> planProject(FileSystem& files, const Project& project, const std::string& source,
-                               const HardwareProfile& profile);
+                               const HardwareProfile& profile, const PlanOptions& options = {});
+
+/// A project for a model alone, to ask the planner about: no data; settings that somebody would begin with on a GPU
+/// (bf16, 64 Ki tokens a step) or a CPU (fp32), for 20 tokens a parameter. Errors: BadInput of the model's config.
+/// settings: "dotted.key=value" each, on top of that.
+Result<Project> projectOfModel(FileSystem& files, const std::string& name, const ModelSource& model, bool gpu,
+                               const std::vector<std::string>& settings = {});
 
 } // namespace millrace

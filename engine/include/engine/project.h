@@ -137,10 +137,18 @@ enum class PlacementChoice {
   Vram,    ///< everything on the device
 };
 
+/// Where state may live that neither the device nor host memory has room for.
+struct NvmeConfig {
+  std::vector<std::filesystem::path> directories; ///< one a drive; empty: nothing lives on disk
+  Bytes limit = 0;                                ///< of each drive, to use at most; 0: what is free
+  bool operator==(const NvmeConfig&) const = default;
+};
+
 struct MemoryConfig {
   Bytes vramLimit = 0; ///< device memory to use at most, the CPU's stand-in for it included; 0: what is free
   Bytes ramLimit = 0;  ///< host memory to use at most; 0: what is free
   PlacementChoice placement = PlacementChoice::Auto;
+  NvmeConfig nvme;
   bool operator==(const MemoryConfig&) const = default;
 };
 

@@ -1,0 +1,246 @@
+#include "api/plan_advice.h"
+
+#include "api/plan_outlook.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <functional>
+
+namespace millrace {
+
+namespace {
+
+constexpr std::size_t mostAdvice = 8;
+/// A gain below this share of the rate is within what a prediction can tell.
+constexpr double worthTelling = 0.03;
+
+/// One thing to change.
+struct Option {
+  std::string text;
+  std::vector<ProjectChange> changes;
+  std::function<void(Project&)> apply;
+  bool nvme = false; ///< state may live on disk then
+};
+
+class Adviser {
+ public:
+  Adviser(const Planning& planning, const Project& project, const ModelSpec& spec, const PlanReport& base)
+      : m_planning(planning), m_project(project), m_spec(spec), m_base(base) {
+    listOptions();
+  }
+
+  std::vector<PlanAdvice> advice() {
+    for (const Option& option : m_options) consider({&option});
+    if (!m_base.fits() && !anyFits()) {
+      for (std::size_t i = 0; i < m_options.size(); ++i)
+        for (std::size_t j = i + 1; j < m_options.size(); ++j)
+          if (together(m_options[i], m_options[j])) consider({&m_options[i], &m_options[j]});
+      if (!anyFits()) considerEverything();
+    }
+    considerMemory();
+    rank();
+    return std::move(m_advice);
+  }
+
+ private:
+  using Choice = std::vector<const Option*>;
+
+  void offer(std::string text, std::vector<ProjectChange> changes, std::function<void(Project&)> apply,
+             bool nvme = false) {
+    m_options.push_back({std::move(text), std::move(changes), std::move(apply), nvme});
+  }
+
+  void listOptions() {
+    const TrainingConfig& training = m_project.training;
+    const MemoryConfig& memory = m_project.memory;
+    if (memory.vramLimit > 0 && memory.vramLimit < m_base.tiers[0].free)
+      offer("use all device memory that is free", {{"memory.vram_limit", "0"}},
+            [](Project& p) { p.memory.vramLimit = 0; });
+    if (memory.ramLimit > 0 && memory.ramLimit < m_base.tiers[1].free)
+      offer("use all host memory that is free", {{"memory.ram_limit", "0"}}, [](Project& p) { p.memory.ramLimit = 0; });
+    if (memory.placement != PlacementChoice::Auto)
+      offer("leave the placement to the planner", {{"memory.placement", "auto"}},
+            [](Project& p) { p.memory.placement = PlacementChoice::Auto; });
+    if (training.recompute != RecomputePolicy::Auto)
+      offer("leave recomputing to the planner", {{"training.recompute", "auto"}},
+            [](Project& p) { p.training.recompute = RecomputePolicy::Auto; });
+    if (training.offloadActivations != Switch::Auto)
+      offer("leave the offloading of activations to the planner", {{"training.offload_activations", "auto"}},
+            [](Project& p) { p.training.offloadActivations = Switch::Auto; });
+    if (training.scheduleGroup > 0)
+      offer("leave the schedule's group to the planner", {{"training.schedule_group", "0"}},
+            [](Project& p) { p.training.scheduleGroup = 0; });
+    if (training.precision == Precision::Fp32)
+      offer("compute in bf16, with fp32 masters as before", {{"training.precision", "bf16"}},
+            [](Project& p) { p.training.precision = Precision::Bf16; });
+    if (training.clip == ClipMode::Exact)
+      offer("let gradients wait in bf16 for the clip factor", {{"training.clip", "exact-bf16"}},
+            [](Project& p) { p.training.clip = ClipMode::ExactBf16; });
+    if (training.clip != ClipMode::Off)
+      offer("do without clipping: no gradient waits, and AdamW runs during backward", {{"training.clip", "off"}},
+            [](Project& p) { p.training.clip = ClipMode::Off; });
+    if (!m_planning.target().nvme)
+      offer("let state live on an NVMe drive as well", {{"memory.nvme.directories", R"(["DIR"])"}}, [](Project&) {},
+            true);
+    const CheckpointConfig& checkpoint = m_project.checkpoint;
+    if (checkpoint.keep > 1 || checkpoint.keepBest)
+      offer("keep one checkpoint", {{"checkpoint.keep", "1"}, {"checkpoint.keep_best", "false"}}, [](Project& p) {
+        p.checkpoint.keep = 1;
+        p.checkpoint.keepBest = false;
+      });
+    offerBatches();
+  }
+
+  /// Fewer rows at once with the same step, shorter rows, and more tokens a step.
+  void offerBatches() {
+    const TrainingConfig& training = m_project.training;
+    const auto offerRows = [&](std::int64_t rows) {
+      const std::int64_t batches = (training.microBatch * training.microBatches + rows - 1) / rows;
+      offer(fmt::format("compute {} row{} at once, in {} micro-batches", rows, rows == 1 ? "" : "s", batches),
+            {{"training.micro_batch", std::to_string(rows)}, {"training.micro_batches", std::to_string(batches)}},
+            [rows, batches](Project& p) {
+              p.training.microBatch = rows;
+              p.training.microBatches = batches;
+            });
+    };
+    for (std::int64_t rows = training.microBatch / 2, tries = 0; rows > 0 && tries < 3; ++tries) {
+      offerRows(rows);
+      rows = tries == 1 ? (rows > 1 ? 1 : 0) : rows / 2;
+    }
+    if (!m_base.fits())
+      for (const std::int64_t context : {training.context / 2, training.context / 4})
+        if (context >= 128)
+          offer(fmt::format("train on rows of {} tokens", context), {{"training.context", std::to_string(context)}},
+                [context](Project& p) { p.training.context = context; });
+    if (!m_base.fits() || m_base.gpus == 0) return;
+    for (const std::int64_t times : {2, 4})
+      offer(fmt::format("take {} times as many tokens a step, which also changes what is learnt", times),
+            {{"training.micro_batches", std::to_string(training.microBatches * times)}},
+            [times](Project& p) { p.training.microBatches *= times; });
+  }
+
+  /// Two values of one key contradict each other.
+  static bool together(const Option& a, const Option& b) {
+    for (const ProjectChange& x : a.changes)
+      for (const ProjectChange& y : b.changes)
+        if (x.key == y.key) return false;
+    return true;
+  }
+
+  void consider(const Choice& choice) {
+    Project changed = m_project;
+    PlanAdvice advice;
+    bool nvme = false;
+    for (const Option* option : choice) {
+      option->apply(changed);
+      advice.text += (advice.text.empty() ? "" : "; ") + option->text;
+      advice.changes.insert(advice.changes.end(), option->changes.begin(), option->changes.end());
+      nvme = nvme || option->nvme;
+    }
+    if (nvme) {
+      const Planning other = m_planning.withMore(0, true);
+      measure(other, changed, std::move(advice));
+    } else {
+      measure(m_planning, changed, std::move(advice));
+    }
+  }
+
+  /// The option that saves the most of each kind, all at once.
+  void considerEverything() {
+    Choice all;
+    for (auto option = m_options.rbegin(); option != m_options.rend(); ++option)
+      if (std::all_of(all.begin(), all.end(), [&](const Option* other) { return together(*option, *other); }))
+        all.push_back(&*option);
+    std::reverse(all.begin(), all.end());
+    consider(all);
+  }
+
+  /// Memory to buy: what is missing, in the steps in which it is sold.
+  void considerMemory() {
+    constexpr Bytes module = 16 * GiB;
+    const auto fits = [&](std::int64_t modules) {
+      return m_planning.withMore(modules * module, false).fits(m_project, m_spec);
+    };
+    std::int64_t modules = 0;
+    if (!m_base.fits()) {
+      std::int64_t least = 0;
+      modules = 1;
+      while (modules <= 1 << 10 && !fits(modules)) {
+        least = modules;
+        modules *= 2;
+      }
+      if (modules > 1 << 10) return; // it is not RAM that is missing
+      while (modules - least > 1) {
+        const std::int64_t middle = (least + modules) / 2;
+        (fits(middle) ? modules : least) = middle;
+      }
+    } else if (m_base.tiers[2].needed > 0) {
+      modules = (m_base.tiers[2].needed + module - 1) / module; // what lives on disk, in RAM
+    } else {
+      return;
+    }
+    PlanAdvice advice;
+    advice.text = fmt::format("add {} of RAM", formatBytes(modules * module));
+    measure(m_planning.withMore(modules * module, false), m_project, std::move(advice));
+  }
+
+  void measure(const Planning& planning, const Project& changed, PlanAdvice advice) {
+    if (changed.training.context > m_spec.maxPositions) return;
+    const Result<PlanOutcome> outcome = planning.plan(changed, m_spec);
+    if (!outcome || outcome->verdict == Verdict::DoesNotFit) return;
+    const PlannedStep& step = outcome->step;
+    advice.verdict = outcome->verdict;
+    const auto more = [&](MemoryTier tier, std::size_t index) {
+      Bytes before = 0;
+      for (const PlannedCategory& category : m_base.tiers[index].categories)
+        if (category.name != "program" && category.name != "driver context") before += category.bytes;
+      return step.memory.total(tier) - before;
+    };
+    advice.vram = more(MemoryTier::Device, 0);
+    advice.ram = more(MemoryTier::Host, 1);
+    advice.nvme = more(MemoryTier::Disk, 2);
+    const auto tokens = static_cast<double>(changed.training.tokensPerStep());
+    advice.tokensPerSecond = tokens / step.time.seconds;
+    advice.tokensPerSecondMore = advice.tokensPerSecond - m_base.time.tokensPerSecond;
+    advice.terabytesPerDay =
+        (writtenPerDay(step) -
+         static_cast<double>(m_base.run.writtenPerStep) / m_base.time.stepSeconds * 86400) / 1e12;
+    m_advice.push_back(std::move(advice));
+  }
+
+  bool anyFits() const { return !m_advice.empty(); }
+
+  void rank() {
+    if (m_base.fits())
+      std::erase_if(m_advice, [&](const PlanAdvice& advice) {
+        const bool faster = advice.tokensPerSecondMore > worthTelling * m_base.time.tokensPerSecond;
+        const bool spares = m_base.verdict == Verdict::Tight && advice.verdict == Verdict::Fits;
+        const bool gentler = m_base.run.writtenPerStep > 0 && advice.terabytesPerDay < 0 &&
+                             advice.tokensPerSecondMore > -worthTelling * m_base.time.tokensPerSecond;
+        return !faster && !spares && !gentler;
+      });
+    std::stable_sort(m_advice.begin(), m_advice.end(), [](const PlanAdvice& a, const PlanAdvice& b) {
+      const bool buysA = a.changes.empty(), buysB = b.changes.empty();
+      if (buysA != buysB) return !buysA; // what costs nothing first
+      return a.tokensPerSecond > b.tokensPerSecond;
+    });
+    if (m_advice.size() > mostAdvice) m_advice.resize(mostAdvice);
+  }
+
+  const Planning& m_planning;
+  const Project& m_project;
+  const ModelSpec& m_spec;
+  const PlanReport& m_base;
+  std::vector<Option> m_options;
+  std::vector<PlanAdvice> m_advice;
+};
+
+} // namespace
+
+std::vector<PlanAdvice> adviceFor(const Planning& planning, const Project& project, const ModelSpec& spec,
+                                  const PlanReport& base) {
+  return Adviser(planning, project, spec, base).advice();
+}
+
+} // namespace millrace

@@ -1,0 +1,60 @@
+// One question to the planner, with everything that stays the same while settings vary: the machine, the target, the
+// limits' overrides. Owner of copies; one thread.
+#pragma once
+
+#include "engine/plan.h"
+#include "model/model_spec.h"
+#include "run/run_plan.h"
+
+#include <optional>
+
+namespace millrace {
+
+/// Of all checkpoints that stand at one time, the one that is being written among them.
+Bytes checkpointDiskBytes(const Project& project, std::int64_t parameters);
+
+/// What came of planning a project.
+struct PlanOutcome {
+  MemoryLimits limits;
+  PlannedStep step; ///< where it does not fit, of the settings that need the least device memory
+  Verdict verdict = Verdict::Fits;
+  std::string reason; ///< of another verdict than Fits
+};
+
+class Planning {
+ public:
+  /// The profile as the user gave it; rates are filled in here.
+  static Result<Planning> create(FileSystem& files, const Project& project, const HardwareProfile& profile,
+                                 const PlanOptions& options);
+
+  /// The machine with the disks that state may live on, and all rates.
+  const HardwareProfile& profile() const { return m_profile; }
+  const PlanTarget& target() const { return m_target; }
+  /// What the driver takes of the device's memory before anything of ours.
+  Bytes driverBytes() const;
+  /// What the program takes of host memory besides what is planned.
+  Bytes programBytes() const;
+  /// Where checkpoints go; null: not known.
+  const DiskFacts* checkpointDisk() const;
+  /// Whether state on disk and checkpoints share a file system.
+  bool checkpointsShareTheDrive() const;
+
+  /// Errors: BadInput for sizes beyond counting.
+  Result<PlanOutcome> plan(const Project& project, const ModelSpec& spec) const;
+  /// Whether it fits at all: quicker.
+  bool fits(const Project& project, const ModelSpec& spec) const;
+  /// The same with memory added, as if the machine had more.
+  Planning withMore(Bytes ram, bool nvme) const;
+
+ private:
+  MemoryLimits limitsOf(const Project& project, const ModelSpec& spec) const;
+  /// Why the checkpoints have no room; empty: they have, or nobody knows.
+  std::string checkpointShortfall(const Project& project, const ModelSpec& spec, Bytes onDisk) const;
+
+  HardwareProfile m_profile;
+  PlanTarget m_target;
+  std::optional<DiskFacts> m_checkpointDisk;
+  Bytes m_programBytes = 0;
+};
+
+} // namespace millrace

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Twelve runs, each planned first: what the plan said beside what the run did.
+
+    python3 tests/bench/plan_table.py build/dev/app/millrace [--json FILE] [--only NAME]
+
+Engine memory and the checkpoint's bytes must be as planned to the byte, the process's memory (its peak of resident
+bytes) at most as planned and at least 95% of it; step times are the medians of the run's own metrics. Run
+`millrace bench machine` before, on a quiet machine: times are predicted from its rates. Exit status 1: a figure of
+bytes is off. Times are shown, and never fail it: they depend on what else the machine does.
+"""
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+
+MIB = 1 << 20
+
+
+def model(family="llama", hidden=256, layers=4, inner=None, heads=8, kv=None, vocabulary=4096, tied=False,
+          positions=2048):
+    return {"model_type": family, "vocab_size": vocabulary, "hidden_size": hidden,
+            "intermediate_size": inner or hidden * 8 // 3 // 32 * 32, "num_hidden_layers": layers,
+            "num_attention_heads": heads, "num_key_value_heads": kv or heads, "max_position_embeddings": positions,
+            "rms_norm_eps": 1e-5, "tie_word_embeddings": tied, "hidden_act": "silu"}
+
+
+# Name, model, training, memory: sizes, contexts, precisions, recompute policies, caps, placements and clip modes.
+RUNS = [
+    ("small, all free", model(hidden=192, layers=6, heads=6, kv=2, tied=True), dict(context=128, micro_batch=8), {}),
+    ("20M, streamed", model(hidden=384, layers=8), dict(context=256, micro_batch=4),
+     dict(placement="ram")),
+    ("60M, no recompute", model(hidden=512, layers=12, inner=1664, vocabulary=16384),
+     dict(context=512, micro_batch=4, recompute="none"), {}),
+    ("60M, full recompute", model(hidden=512, layers=12, inner=1664, vocabulary=16384),
+     dict(context=512, micro_batch=4, recompute="full"), dict(placement="ram")),
+    ("60M, bf16, weights there", model(hidden=512, layers=12, inner=1664, vocabulary=16384),
+     dict(context=256, micro_batch=4, precision="bf16"), dict(placement="weights")),
+    ("100M, capped", model(hidden=768, layers=10, inner=2048, heads=12, vocabulary=8192),
+     dict(context=256, micro_batch=2, micro_batches=2), dict(vram_limit=260 * MIB)),
+    ("100M, bf16, exact-bf16", model(hidden=768, layers=10, inner=2048, heads=12, vocabulary=8192),
+     dict(context=256, micro_batch=4, precision="bf16", clip="exact-bf16"), dict(placement="ram")),
+    ("100M, clip off", model(hidden=768, layers=10, inner=2048, heads=12, vocabulary=8192),
+     dict(context=256, micro_batch=4, clip="off", recompute="selective"), dict(placement="ram")),
+    ("long rows", model(hidden=384, layers=6, heads=6), dict(context=2048, micro_batch=1, recompute="selective"), {}),
+    ("offloaded activations", model(hidden=512, layers=8), dict(context=512, micro_batch=2, micro_batches=4,
+                                                                  offload_activations="on", recompute="selective"),
+     dict(placement="ram")),
+    ("grouped heads, groups of 1", model("qwen3", hidden=512, layers=6, heads=8, kv=2),
+     dict(context=256, micro_batch=4, micro_batches=3, schedule_group=1), dict(placement="ram")),
+    ("large vocabulary, tied", model(hidden=512, layers=4, vocabulary=50304, tied=True),
+     dict(context=256, micro_batch=4, precision="bf16", recompute="full"), dict(placement="vram")),
+]
+
+
+def project(entry, folder, steps):
+    name, config, training, memory = entry
+    training = dict(steps=steps, learning_rate=1e-4, **training)
+    training.setdefault("micro_batches", 1)
+    return {"format": 1, "name": name.replace(",", "").replace(" ", "-"), "model": {"config": config},
+            "tokenizer": {"train": {"vocabulary": 1024}},
+            "data": {"sources": {"path": "words.txt", "separator": "%"}, "cache": "cache", "validation_fraction": 0},
+            "training": training, "memory": memory, "checkpoint": {"every_minutes": 0, "keep": 1, "keep_best": False}}
+
+
+def write_words(folder):
+    rng = random.Random(1)
+    syllables = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
+    with open(os.path.join(folder, "words.txt"), "w") as out:
+        for _ in range(3000):
+            out.write(" ".join("".join(rng.choices(syllables, k=rng.randint(1, 4))) for _ in range(60)) + ".\n%\n")
+
+
+def run_child(command):
+    """Exit status, standard output, and the peak of resident bytes."""
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    out, err = child.stdout.read(), child.stderr.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    code = os.waitstatus_to_exitcode(status)
+    if code != 0:
+        sys.exit(f"{' '.join(command)}: exit status {code}\n{err.decode()}")
+    return out, usage.ru_maxrss * 1024
+
+
+def disk_bytes(folder):
+    """Of the files with weights and moments, without what describes them."""
+    total = 0
+    for name in os.listdir(folder):
+        if name.endswith(".safetensors"):
+            path = os.path.join(folder, name)
+            with open(path, "rb") as file:
+                total += os.path.getsize(path) - 8 - int.from_bytes(file.read(8), "little")
+    return total
+
+
+def measure(program, entry, folder, steps):
+    path = os.path.join(folder, "project.json")
+    with open(path, "w") as out:
+        json.dump(project(entry, folder, steps), out)
+    plan = json.loads(run_child([program, "plan", path, "--json"])[0])
+    run = os.path.join(folder, "run")
+    _, resident = run_child([program, "train", path, "--run-dir", run, "--replace", "--json"])
+    with open(os.path.join(run, "metrics.jsonl")) as lines:
+        metrics = [json.loads(line) for line in lines]
+    last = metrics[-1]
+    checkpoint = os.path.join(run, "checkpoints", f"step-{steps:08}")
+    engine = {tier: sum(bytes for name, bytes in plan["tiers"][tier]["categories"].items() if name != "program")
+              for tier in ("vram", "ram")}
+    return {
+        "run": entry[0], "parameters": plan["parameters"],
+        "planned_device": engine["vram"], "device": last["peak"]["device"],
+        "planned_host": engine["ram"], "host": last["peak"]["host"],
+        "planned_process": sum(plan["tiers"][tier]["bytes"] for tier in ("vram", "ram")), "process": resident,
+        "planned_checkpoint": plan["run"]["checkpoint_bytes"], "checkpoint": disk_bytes(checkpoint),
+        "predicted_seconds": plan["step_seconds"], "rates": plan["rates"],
+        "seconds": statistics.median(step["seconds"] for step in metrics[2:]),
+    }
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("program", help="the headless program")
+    arguments.add_argument("--steps", type=int, default=9)
+    arguments.add_argument("--json", help="write the figures to a file")
+    arguments.add_argument("--only", help="runs whose name holds this")
+    options = arguments.parse_args()
+    program = os.path.abspath(options.program)
+    rows, wrong = [], []
+    print(f"{'run':<28}{'parameters':>12}{'device MiB':>12}{'host MiB':>12}{'process MiB: plan':>19}{'real':>8}{'':>8}"
+          f"{'checkpoint MiB':>16}{'step s: plan':>14}{'real':>8}{'':>8}")
+    for entry in RUNS:
+        if options.only and options.only not in entry[0]:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            write_words(folder)
+            row = measure(program, entry, folder, options.steps)
+        rows.append(row)
+        exact = all(row[f"planned_{what}"] == row[what] for what in ("device", "host", "checkpoint"))
+        memory = row["process"] / row["planned_process"]
+        if not exact or not 0.95 <= memory <= 1:
+            wrong.append(row["run"])
+        print(f"{row['run']:<28}{row['parameters']:>12,}{row['device'] / MIB:>12.1f}{row['host'] / MIB:>12.1f}"
+              f"{row['planned_process'] / MIB:>19.1f}{row['process'] / MIB:>8.1f}{memory - 1:>+8.1%}"
+              f"{row['checkpoint'] / MIB:>16.1f}{row['predicted_seconds']:>14.3f}{row['seconds']:>8.3f}"
+              f"{row['predicted_seconds'] / row['seconds'] - 1:>+8.1%}{'' if exact else '  BYTES DIFFER'}", flush=True)
+    if options.json:
+        with open(options.json, "w") as out:
+            json.dump(rows, out, indent=1)
+    if wrong:
+        sys.exit(f"off in bytes: {', '.join(wrong)}")
+
+
+if __name__ == "__main__":
+    main()
