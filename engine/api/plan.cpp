@@ -8,6 +8,7 @@
 #include "project/overrides.h"
 #include "project/project_file.h"
 #include "project/project_model.h"
+#include "train/rehearsal.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -18,7 +19,8 @@ namespace {
 
 /// How far from the prediction a step may be: rates of the machine itself, or of machines like it. No step is faster
 /// than its bound at these rates, but the rates themselves err both ways.
-constexpr double measuredSlack = 0.15;
+constexpr double rehearsedSlack = 0.1;
+constexpr double measuredSlack = 0.25;
 constexpr double assumedSlack = 0.35;
 
 void add(PlannedTier& tier, std::string_view name, Bytes bytes) {
@@ -70,7 +72,9 @@ PlannedPlacement describePlacement(const PlannedStep& step) {
   placement.group = shape.group;
   placement.slots = shape.slots;
   placement.offloadActivations = shape.offloadActivations;
-  const auto count = [&](UnitHome home) { return std::count(step.memory.homes.begin(), step.memory.homes.end(), home); };
+  const auto count = [&](UnitHome home) {
+    return std::count(step.memory.homes.begin(), step.memory.homes.end(), home);
+  };
   placement.streamed = count(UnitHome::Host);
   placement.weightsOnDevice = count(UnitHome::WeightsOnDevice);
   placement.onDevice = count(UnitHome::Device);
@@ -96,6 +100,40 @@ PlannedTime describeTime(const Planning& planning, const PlannedStep& step, doub
   return time;
 }
 
+/// A rehearsal takes at most this share of free memory, and about so long a step.
+constexpr Bytes rehearsalShare = 4;
+constexpr double rehearsalSeconds = 1;
+
+/// The step's time with its compute as timed here and now. What is too large to be timed is a note.
+Status rehearseReport(const Planning& planning, PlanOutcome& outcome, const ModelSpec& spec, const StepRates& rates,
+                      PlanReport& report) {
+  if (planning.target().gpu >= 0 || !planning.profile().name.empty())
+    return badInput("--rehearse times layers on this machine's CPU: it goes with no other machine and no GPU");
+  PlannedStep& step = outcome.step;
+  const RunShape& shape = step.memory.shape;
+  ThreadPool pool(rates.threads);
+  const RehearsalLimits limits{planning.profile().memory.usable / rehearsalShare, rates.products * rehearsalSeconds};
+  Result<Rehearsal> rehearsal = failed("");
+  try {
+    rehearsal = rehearse(pool, spec, shape, limits);
+  } catch (const EngineException& problem) {
+    rehearsal = tl::unexpected<Error>(problem.error());
+  }
+  if (!rehearsal) {
+    report.notes.push_back("not rehearsed: " + rehearsal.error().message);
+    return {};
+  }
+  step.work = withRehearsal(step.work, *rehearsal, spec, shape);
+  const double computeBindsFrom = report.time.computeBindsFrom;
+  step.time = predictStep(step.work, rates, false);
+  report.time = describeTime(planning, step, static_cast<double>(report.tokensPerStep), true);
+  report.time.computeBindsFrom = computeBindsFrom;
+  report.time.rehearsed = true;
+  report.time.low = report.time.tokensPerSecond / (1 + rehearsedSlack);
+  report.time.high = report.time.tokensPerSecond * (1 + rehearsedSlack);
+  return {};
+}
+
 std::vector<std::string> notesOf(const Planning& planning, const PlannedStep& step, bool measured) {
   std::vector<std::string> notes;
   const HardwareProfile& profile = planning.profile();
@@ -106,13 +144,14 @@ std::vector<std::string> notesOf(const Planning& planning, const PlannedStep& st
     notes.push_back("plan only: state on NVMe is planned but not yet trained with");
   if (!measured && profile.name.empty())
     notes.push_back("the rates are assumed: run millrace bench machine once, and plans use what it measures");
-  if (const auto lock = profile.memory.lockLimit;
-      planning.target().gpu < 0 && lock && step.memory.total(MemoryTier::Disk) > 0 &&
-      *lock < step.memory.total(MemoryTier::Host, MemoryCategory::Staging))
+  if (const auto lock = profile.memory.lockLimit; planning.target().gpu < 0 && lock &&
+                                                  step.memory.total(MemoryTier::Disk) > 0 &&
+                                                  *lock < step.memory.total(MemoryTier::Host, MemoryCategory::Staging))
     notes.push_back(fmt::format("the limit of locked memory (ulimit -l) is {}: buffers of the disk stay unlocked",
                                 formatBytes(*lock)));
   if (profile.wsl && planning.target().gpu >= 0)
-    notes.push_back("under Windows pinned memory is capped, whatever the limits say: copies may be slower than planned");
+    notes.push_back(
+        "under Windows pinned memory is capped, whatever the limits say: copies may be slower than planned");
   return notes;
 }
 
@@ -136,23 +175,22 @@ Result<PlanReport> planProject(FileSystem& files, const Project& project, const 
   if (profile.name.empty() && options.gpus == 0)
     MILLRACE_CHECK(checkDevice(project.training.device, source + ": training.device"));
   MILLRACE_TRY(const Planning planning, Planning::create(files, project, profile, options));
-  MILLRACE_TRY(const PlanOutcome outcome, planning.plan(project, spec));
-  const PlannedStep& step = outcome.step;
+  MILLRACE_TRY(PlanOutcome outcome, planning.plan(project, spec));
+  PlannedStep& step = outcome.step;
   const TrainingConfig& training = project.training;
   const int threads =
       training.threads > 0 ? static_cast<int>(training.threads) : std::max(1, planning.profile().cpu.usableCores);
-  const bool measured =
-      stepRates(planning.profile(), training.precision, planning.target().gpu, threads).measured;
+  const StepRates rates = stepRates(planning.profile(), training.precision, planning.target().gpu, threads);
 
   PlanReport report;
   report.project = project.name;
   report.machine = planning.profile().name;
   report.gpus = planning.target().gpu < 0 ? 0 : planning.target().gpus;
-  report.device = report.gpus == 0 ? "cpu"
-                                   : planning.profile().nvidia.gpus[static_cast<std::size_t>(planning.target().gpu)].name;
+  report.device =
+      report.gpus == 0 ? "cpu" : planning.profile().nvidia.gpus[static_cast<std::size_t>(planning.target().gpu)].name;
   report.verdict = outcome.verdict;
   if (!outcome.reason.empty()) report.reasons.push_back(outcome.reason);
-  report.notes = notesOf(planning, step, measured);
+  report.notes = notesOf(planning, step, rates.measured);
   report.parameters = parameterCount(spec);
   report.layers = static_cast<std::int64_t>(spec.layers.size());
   report.tokensPerStep = training.tokensPerStep();
@@ -165,18 +203,27 @@ Result<PlanReport> planProject(FileSystem& files, const Project& project, const 
                                                                                                           : 0);
   report.placement = describePlacement(step);
   report.tiers = describeTiers(planning, outcome);
-  report.time = describeTime(planning, step, static_cast<double>(report.tokensPerStep), measured);
+  report.time = describeTime(planning, step, static_cast<double>(report.tokensPerStep), rates.measured);
+  if (options.advice) {
+    report.largest = largestOf(planning, project, spec);
+    report.run = outlookOf(planning, project, report, step, options);
+    report.advice = adviceFor(planning, project, spec, report);
+  }
+  if (options.rehearse) {
+    const double before = report.time.tokensPerSecond;
+    MILLRACE_CHECK(rehearseReport(planning, outcome, spec, rates, report));
+    for (PlanAdvice& advice : report.advice) {
+      advice.tokensPerSecond *= report.time.tokensPerSecond / before;
+      advice.tokensPerSecondMore *= report.time.tokensPerSecond / before;
+    }
+  }
   report.run = outlookOf(planning, project, report, step, options);
   if (report.run.driveYears > 0 && report.run.driveYears < 1) {
     if (report.verdict == Verdict::Fits) report.verdict = Verdict::Tight;
-    report.reasons.push_back(fmt::format("the drive would be worn out after {:.0f} days: {} a day of a rated {}",
-                                         report.run.driveYears * 365.25,
-                                         formatBytes(static_cast<Bytes>(report.run.writtenPerDay)),
-                                         formatBytes(report.run.endurance)));
+    report.reasons.push_back(fmt::format(
+        "the drive would be worn out after {:.0f} days: {} a day of a rated {}", report.run.driveYears * 365.25,
+        formatBytes(static_cast<Bytes>(report.run.writtenPerDay)), formatBytes(report.run.endurance)));
   }
-  if (!options.advice) return report;
-  report.largest = largestOf(planning, project, spec);
-  report.advice = adviceFor(planning, project, spec, report);
   return report;
 }
 

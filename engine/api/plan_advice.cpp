@@ -31,13 +31,8 @@ class Adviser {
   }
 
   std::vector<PlanAdvice> advice() {
-    for (const Option& option : m_options) consider({&option});
-    if (!m_base.fits() && !anyFits()) {
-      for (std::size_t i = 0; i < m_options.size(); ++i)
-        for (std::size_t j = i + 1; j < m_options.size(); ++j)
-          if (together(m_options[i], m_options[j])) consider({&m_options[i], &m_options[j]});
-      if (!anyFits()) considerEverything();
-    }
+    considerChanges(m_planning, 0);
+    if (!m_base.fits() && m_advice.empty()) considerDisk();
     considerMemory();
     rank();
     return std::move(m_advice);
@@ -78,11 +73,13 @@ class Adviser {
       offer("let gradients wait in bf16 for the clip factor", {{"training.clip", "exact-bf16"}},
             [](Project& p) { p.training.clip = ClipMode::ExactBf16; });
     if (training.clip != ClipMode::Off)
-      offer("do without clipping: no gradient waits, and AdamW runs during backward", {{"training.clip", "off"}},
+      offer("do without clipping: no gradient waits, and AdamW runs during backward",
+            {{"training.clip", "off"}, {"training.max_grad_norm", "null"}},
             [](Project& p) { p.training.clip = ClipMode::Off; });
     if (!m_planning.target().nvme)
-      offer("let state live on an NVMe drive as well", {{"memory.nvme.directories", R"(["DIR"])"}}, [](Project&) {},
-            true);
+      offer(
+          "let state live on an NVMe drive as well", {{"memory.nvme.directories", R"(["DIR"])"}}, [](Project&) {},
+          true);
     const CheckpointConfig& checkpoint = m_project.checkpoint;
     if (checkpoint.keep > 1 || checkpoint.keepBest)
       offer("keep one checkpoint", {{"checkpoint.keep", "1"}, {"checkpoint.keep_best", "false"}}, [](Project& p) {
@@ -128,7 +125,23 @@ class Adviser {
     return true;
   }
 
-  void consider(const Choice& choice) {
+  /// Each option alone; where none makes it fit, two at a time; then as many as go together.
+  void considerChanges(const Planning& planning, Bytes addDisk) {
+    for (const Option& option : m_options) consider(planning, {&option}, addDisk);
+    if (m_base.fits() || !m_advice.empty()) return;
+    for (std::size_t i = 0; i < m_options.size(); ++i)
+      for (std::size_t j = i + 1; j < m_options.size(); ++j)
+        if (together(m_options[i], m_options[j])) consider(planning, {&m_options[i], &m_options[j]}, addDisk);
+    if (!m_advice.empty()) return;
+    Choice all; // of contradicting ones the last, which goes furthest
+    for (auto option = m_options.rbegin(); option != m_options.rend(); ++option)
+      if (std::all_of(all.begin(), all.end(), [&](const Option* other) { return together(*option, *other); }))
+        all.push_back(&*option);
+    std::reverse(all.begin(), all.end());
+    consider(planning, all, addDisk);
+  }
+
+  void consider(const Planning& planning, const Choice& choice, Bytes addDisk) {
     Project changed = m_project;
     PlanAdvice advice;
     bool nvme = false;
@@ -138,42 +151,43 @@ class Adviser {
       advice.changes.insert(advice.changes.end(), option->changes.begin(), option->changes.end());
       nvme = nvme || option->nvme;
     }
-    if (nvme) {
-      const Planning other = m_planning.withMore(0, true);
-      measure(other, changed, std::move(advice));
-    } else {
-      measure(m_planning, changed, std::move(advice));
-    }
+    if (addDisk > 0) advice.text += fmt::format("; have {} more of disk space", formatBytes(addDisk));
+    advice.addDisk = addDisk;
+    if (nvme)
+      measure(planning.withMore(0, 0, true), changed, std::move(advice));
+    else
+      measure(planning, changed, std::move(advice));
   }
 
-  /// The option that saves the most of each kind, all at once.
-  void considerEverything() {
-    Choice all;
-    for (auto option = m_options.rbegin(); option != m_options.rend(); ++option)
-      if (std::all_of(all.begin(), all.end(), [&](const Option* other) { return together(*option, *other); }))
-        all.push_back(&*option);
-    std::reverse(all.begin(), all.end());
-    consider(all);
+  /// Disk space to make or to buy, for checkpoints and for state that lives there: the least power of two that helps.
+  void considerDisk() {
+    for (Bytes disk = Bytes{1} << 40; disk <= Bytes{1} << 46 && m_advice.empty(); disk *= 2) {
+      const Planning planning = m_planning.withMore(0, disk, false);
+      PlanAdvice advice;
+      advice.text = fmt::format("have {} more of disk space", formatBytes(disk));
+      advice.addDisk = disk;
+      measure(planning, m_project, std::move(advice));
+      if (m_advice.empty()) considerChanges(planning, disk);
+    }
   }
 
   /// Memory to buy: what is missing, in the steps in which it is sold.
   void considerMemory() {
     constexpr Bytes module = 16 * GiB;
-    const auto fits = [&](std::int64_t modules) {
-      return m_planning.withMore(modules * module, false).fits(m_project, m_spec);
-    };
+    constexpr std::int64_t mostModules = 1 << 10;
+    const auto with = [&](std::int64_t modules) { return m_planning.withMore(modules * module, 0, false); };
     std::int64_t modules = 0;
     if (!m_base.fits()) {
       std::int64_t least = 0;
       modules = 1;
-      while (modules <= 1 << 10 && !fits(modules)) {
+      while (modules <= mostModules && !with(modules).fits(m_project, m_spec)) {
         least = modules;
         modules *= 2;
       }
-      if (modules > 1 << 10) return; // it is not RAM that is missing
+      if (modules > mostModules) return; // it is not RAM alone that is missing
       while (modules - least > 1) {
         const std::int64_t middle = (least + modules) / 2;
-        (fits(middle) ? modules : least) = middle;
+        (with(middle).fits(m_project, m_spec) ? modules : least) = middle;
       }
     } else if (m_base.tiers[2].needed > 0) {
       modules = (m_base.tiers[2].needed + module - 1) / module; // what lives on disk, in RAM
@@ -182,7 +196,8 @@ class Adviser {
     }
     PlanAdvice advice;
     advice.text = fmt::format("add {} of RAM", formatBytes(modules * module));
-    measure(m_planning.withMore(modules * module, false), m_project, std::move(advice));
+    advice.addRam = modules * module;
+    measure(with(modules), m_project, std::move(advice));
   }
 
   void measure(const Planning& planning, const Project& changed, PlanAdvice advice) {
@@ -204,12 +219,9 @@ class Adviser {
     advice.tokensPerSecond = tokens / step.time.seconds;
     advice.tokensPerSecondMore = advice.tokensPerSecond - m_base.time.tokensPerSecond;
     advice.terabytesPerDay =
-        (writtenPerDay(step) -
-         static_cast<double>(m_base.run.writtenPerStep) / m_base.time.stepSeconds * 86400) / 1e12;
+        (writtenPerDay(step) - static_cast<double>(m_base.run.writtenPerStep) / m_base.time.stepSeconds * 86400) / 1e12;
     m_advice.push_back(std::move(advice));
   }
-
-  bool anyFits() const { return !m_advice.empty(); }
 
   void rank() {
     if (m_base.fits())
@@ -221,7 +233,7 @@ class Adviser {
         return !faster && !spares && !gentler;
       });
     std::stable_sort(m_advice.begin(), m_advice.end(), [](const PlanAdvice& a, const PlanAdvice& b) {
-      const bool buysA = a.changes.empty(), buysB = b.changes.empty();
+      const bool buysA = a.addRam + a.addDisk > 0, buysB = b.addRam + b.addDisk > 0;
       if (buysA != buysB) return !buysA; // what costs nothing first
       return a.tokensPerSecond > b.tokensPerSecond;
     });

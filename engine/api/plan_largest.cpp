@@ -41,9 +41,10 @@ PlannedLargest largestOf(const Planning& planning, const Project& project, const
     return planning.fits(changed, spec);
   };
   // As far as the model's positions go: beyond them it would be another model.
-  largest.context = contextStep * greatest(std::max<std::int64_t>(1, spec.maxPositions / contextStep), [&](std::int64_t n) {
-                      return fitsWith([&](Project& changed) { changed.training.context = n * contextStep; });
-                    });
+  largest.context =
+      contextStep * greatest(std::max<std::int64_t>(1, spec.maxPositions / contextStep), [&](std::int64_t n) {
+        return fitsWith([&](Project& changed) { changed.training.context = n * contextStep; });
+      });
   largest.microBatch = greatest(mostMicroBatch, [&](std::int64_t n) {
     return fitsWith([&](Project& changed) { changed.training.microBatch = n; });
   });

@@ -18,7 +18,7 @@ constexpr Bytes assumedContext = 600 * MiB;
 /// Of this program on a machine that is only described.
 constexpr Bytes assumedProgram = 96 * MiB;
 /// Threads' stacks, kernels that are made on demand and what libraries set up once training begins.
-constexpr Bytes trainingProgram = 24 * MiB;
+constexpr Bytes trainingProgram = 38 * MiB;
 
 /// Resident bytes of this process.
 Bytes residentBytes() {
@@ -82,8 +82,8 @@ Result<Planning> Planning::create(FileSystem& files, const Project& project, con
     if (!planning.m_checkpointDisk || holds(directories, planning.m_checkpointDisk->folder))
       planning.m_checkpointDisk = disk;
   std::vector<DiskFacts>& disks = planning.m_profile.disks;
-  const bool named = std::any_of(disks.begin(), disks.end(),
-                                 [&](const DiskFacts& disk) { return holds(directories, disk.folder); });
+  const bool named =
+      std::any_of(disks.begin(), disks.end(), [&](const DiskFacts& disk) { return holds(directories, disk.folder); });
   if (named) std::erase_if(disks, [&](const DiskFacts& disk) { return !holds(directories, disk.folder); });
   if (target.nvme && disks.empty()) { // a disk of which nothing is known but how much of it may be used
     DiskFacts disk;
@@ -127,10 +127,10 @@ std::string Planning::checkpointShortfall(const Project& project, const ModelSpe
   const Bytes needed = checkpointDiskBytes(project, parameterCount(spec));
   const Bytes free = m_checkpointDisk->free - (checkpointsShareTheDrive() ? onDisk : 0);
   if (needed <= free) return {};
-  return fmt::format("the disk of the checkpoints is too small: {} are free{} and {} are needed for those that are kept "
-                     "and the one that is being written; lower checkpoint.keep, or use another disk",
-                     formatBytes(std::max<Bytes>(0, free)), onDisk > 0 ? " beside the state" : "",
-                     formatBytes(needed));
+  return fmt::format(
+      "the disk of the checkpoints is too small: {} are free{} and {} are needed for those that are kept "
+      "and the one that is being written; lower checkpoint.keep, or use another disk",
+      formatBytes(std::max<Bytes>(0, free)), onDisk > 0 ? " beside the state" : "", formatBytes(needed));
 }
 
 MemoryLimits Planning::limitsOf(const Project& project, const ModelSpec& spec) const {
@@ -182,7 +182,7 @@ Result<PlanOutcome> Planning::plan(const Project& project, const ModelSpec& spec
   return outcome;
 }
 
-Planning Planning::withMore(Bytes ram, bool nvme) const {
+Planning Planning::withMore(Bytes ram, Bytes disk, bool nvme) const {
   Planning more = *this;
   MemoryFacts& memory = more.m_profile.memory;
   memory.total += ram;
@@ -191,6 +191,13 @@ Planning Planning::withMore(Bytes ram, bool nvme) const {
   if (memory.groupLimit) *memory.groupLimit += ram;
   if (memory.groupFree) *memory.groupFree += ram;
   if (more.m_target.budgets.ram) *more.m_target.budgets.ram += ram;
+  const auto enlarge = [&](DiskFacts& facts) {
+    facts.total += disk;
+    facts.free += disk;
+  };
+  for (DiskFacts& facts : more.m_profile.disks) enlarge(facts);
+  if (more.m_checkpointDisk) enlarge(*more.m_checkpointDisk);
+  if (more.m_target.budgets.disk) *more.m_target.budgets.disk += disk;
   more.m_target.nvme = more.m_target.nvme || nvme;
   return more;
 }

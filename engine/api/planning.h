@@ -43,8 +43,8 @@ class Planning {
   Result<PlanOutcome> plan(const Project& project, const ModelSpec& spec) const;
   /// Whether it fits at all: quicker.
   bool fits(const Project& project, const ModelSpec& spec) const;
-  /// The same with memory added, as if the machine had more.
-  Planning withMore(Bytes ram, bool nvme) const;
+  /// The same as if the machine had more RAM, and each disk more space; with nvme state may live there.
+  Planning withMore(Bytes ram, Bytes disk, bool nvme) const;
 
  private:
   MemoryLimits limitsOf(const Project& project, const ModelSpec& spec) const;

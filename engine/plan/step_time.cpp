@@ -22,6 +22,7 @@ double bus(double in, double out, const StepRates& rates) {
 }
 
 double compute(const PhaseWork& phase, const StepRates& rates) {
+  if (phase.computeSeconds >= 0) return phase.computeSeconds;
   return over(phase.products, rates.products) + over(phase.attention, rates.attention) +
          over(phase.deviceBytes, rates.deviceMemory);
 }
@@ -114,13 +115,9 @@ void predictApart(const StepWork& work, const StepRates& rates, bool split, Step
   } else {
     Phase whole;
     whole.take(host, StepResource::HostAdamW);
-    const PhaseWork both{0,
-                         0,
-                         0,
-                         0,
-                         0,
-                         work.forward.diskRead + work.backward.diskRead,
-                         work.forward.diskWrite + work.backward.diskWrite};
+    PhaseWork both;
+    both.diskRead = work.forward.diskRead + work.backward.diskRead;
+    both.diskWrite = work.forward.diskWrite + work.backward.diskWrite;
     whole.take(disk(both, rates), StepResource::DiskRead);
     ends += host / units;
     time.bound = std::max(forward.seconds + backward.seconds, whole.seconds);

@@ -9,13 +9,14 @@ namespace millrace {
 /// Of one of the two phases, summed over the step's groups. The head's loss and gradients count as backward: that is
 /// when they are computed.
 struct PhaseWork {
-  double products = 0;    ///< floating-point operations of matrix products
-  double attention = 0;   ///< floating-point operations inside the attention kernel
-  double deviceBytes = 0; ///< read and written in the device's memory by everything that is no product
-  double in = 0;          ///< bytes to the device
-  double out = 0;         ///< bytes from the device
-  double diskRead = 0;    ///< bytes
-  double diskWrite = 0;   ///< bytes
+  double products = 0;        ///< floating-point operations of matrix products
+  double attention = 0;       ///< floating-point operations inside the attention kernel
+  double deviceBytes = 0;     ///< read and written in the device's memory by everything that is no product
+  double in = 0;              ///< bytes to the device
+  double out = 0;             ///< bytes from the device
+  double diskRead = 0;        ///< bytes
+  double diskWrite = 0;       ///< bytes
+  double computeSeconds = -1; ///< as measured, in place of what the first three would take; negative: not measured
 };
 
 struct StepWork {

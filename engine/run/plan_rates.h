@@ -1,5 +1,5 @@
-// The rates that a run is predicted from: what was measured on this machine, and for the rest what is assumed of machines
-// like it.
+// The rates that a run is predicted from: what was measured on this machine, and for the rest what is assumed of
+// machines like it.
 #pragma once
 
 #include "base/file.h"

@@ -50,8 +50,8 @@ MemoryLimit diskLimit(const HardwareProfile& profile, const TierBudgets& budgets
     limit.bytes += budget.bytes;
     limit.free += budget.free;
     limit.set = limit.set || budget.overridden;
-    limit.origin += fmt::format("{}{}: {}", limit.origin.empty() ? "" : "; ", profile.disks[i].folder,
-                                budget.explanation);
+    limit.origin +=
+        fmt::format("{}{}: {}", limit.origin.empty() ? "" : "; ", profile.disks[i].folder, budget.explanation);
   }
   if (!budgets.disks.empty() || !overrides.disk) return limit;
   return {*overrides.disk, *overrides.disk, fmt::format("{} as set", formatBytes(*overrides.disk)), true};
@@ -113,8 +113,7 @@ PlanRequest planRequest(const Project& project, const MemoryLimits& limits, cons
   request.diskLimit = limits.disk.bytes;
   request.shape.devices = target.gpus;
   request.shape.microBatches = (request.shape.microBatches + target.gpus - 1) / target.gpus;
-  const int threads =
-      training.threads > 0 ? static_cast<int>(training.threads) : std::max(1, profile.cpu.usableCores);
+  const int threads = training.threads > 0 ? static_cast<int>(training.threads) : std::max(1, profile.cpu.usableCores);
   request.rates = stepRates(profile, training.precision, target.gpu, threads, target.gpus);
   request.splitUpdates = target.gpu >= 0 && target.gpus == 1;
   return request;

@@ -1,5 +1,5 @@
-// From a project and a machine to a plan: the one place where the limits and the shape of a run are decided, for running
-// and for planning alike. Pure.
+// From a project and a machine to a plan: the one place where the limits and the shape of a run are decided, for
+// running and for planning alike. Pure.
 #pragma once
 
 #include "engine/hardware.h"

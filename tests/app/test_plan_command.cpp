@@ -33,27 +33,37 @@ class TestPlanCommand : public QObject {
     QCOMPARE(plan["clip"].toString(), "exact");
     QCOMPARE(plan["layers"].toInt(), 3);
     QCOMPARE(plan["tokens_per_step"].toInt(), 2 * 2 * 32);
-    const QJsonArray tiers = plan["tiers"].toArray();
-    QCOMPARE(tiers.size(), 2);
-    for (const QJsonValue& tier : tiers) {
+    const QJsonObject tiers = plan["tiers"].toObject();
+    QCOMPARE(tiers.keys(), QStringList({"nvme", "ram", "vram"}));
+    for (const char* name : {"vram", "ram", "nvme"}) {
+      const QJsonObject tier = tiers[name].toObject();
       qint64 sum = 0;
       const QJsonObject categories = tier["categories"].toObject();
       for (const QString& category : categories.keys()) sum += categories[category].toInteger();
-      QVERIFY(sum > 0);
       QCOMPARE(sum, tier["bytes"].toInteger());
+      QCOMPARE(sum > 0, QByteArray(name) != "nvme");
       QVERIFY(sum <= tier["limit"].toInteger());
     }
-    QCOMPARE(tiers[0]["tier"].toString(), "device");
-    QCOMPARE(tiers[0]["limit"].toInteger(), 4 << 20);
-    QCOMPARE(tiers[1]["limit_origin"].toString(), "memory.ram_limit");
-    // Two Adam moments of 4 bytes for every parameter.
-    QVERIFY(tiers[1]["categories"]["moments"].toInteger() >= 8 * plan["parameters"].toInteger());
+    QCOMPARE(tiers["vram"]["limit"].toInteger(), 4 << 20);
+    QCOMPARE(tiers["ram"]["limit_origin"].toString(), "memory.ram_limit");
+    const qint64 parameters = plan["parameters"].toInteger();
+    QCOMPARE(plan["state_bytes"].toInteger(), 12 * parameters);
+    QCOMPARE(plan["peak_state_bytes"].toInteger(), 16 * parameters);
+    // Two Adam moments of 4 bytes for every parameter, wherever they are.
+    const auto moments = [&](const char* tier) { return tiers[tier]["categories"]["moments"].toInteger(); };
+    QVERIFY(moments("vram") + moments("ram") >= 8 * parameters);
+    QVERIFY(plan["step_seconds"].toDouble() > 0);
+    QVERIFY(plan["tokens_per_second"]["low"].toDouble() < plan["tokens_per_second"]["high"].toDouble());
+    QVERIFY(!plan["bottleneck"].toString().isEmpty());
+    QVERIFY(plan["advice"].isArray());
+    QCOMPARE(plan["run"]["checkpoint_bytes"].toInteger(), 12 * parameters);
   }
 
   void textSaysTheSame() {
     const Outcome outcome = runProgram({"plan", m_project});
     QCOMPARE(outcome.code, 0);
-    for (const char* words : {"tiny: fits", "device memory:", "host memory:", "memory.vram_limit", "moments"})
+    for (const char* words : {"tiny: fits on this machine (the CPU)", "vram ", "ram ", "memory.vram_limit", "moments",
+                              "12 bytes a parameter", "tokens/s", "bound by", "a checkpoint is"})
       QVERIFY2(outcome.out.contains(words), outcome.out.constData());
   }
 
@@ -61,10 +71,10 @@ class TestPlanCommand : public QObject {
     const Outcome outcome =
         runProgram({"plan", m_project, "--json", "--set", "memory.vram_limit=null", "memory.ram_limit=null"});
     QVERIFY2(outcome.code == 0, outcome.error.constData());
-    const QJsonArray tiers = outcome.object()["tiers"].toArray();
+    const QJsonObject tiers = outcome.object()["tiers"].toObject();
     const qint64 free = runProgram({"hw", "--json"}).object()["memory"].toObject()["usable"].toInteger();
-    const qint64 device = tiers.at(0).toObject()["limit"].toInteger();
-    const qint64 limits = device + tiers.at(1).toObject()["limit"].toInteger();
+    const qint64 device = tiers["vram"]["limit"].toInteger();
+    const qint64 limits = device + tiers["ram"]["limit"].toInteger();
     QVERIFY(device > 0);
     QVERIFY(limits <= free + free / 5); // what is free changes between the two calls
   }
@@ -85,7 +95,7 @@ class TestPlanCommand : public QObject {
     QCOMPARE(small.code, 3);
     QVERIFY2(isOneError(small, {tier, key.toUtf8()}), small.error.constData());
     QCOMPARE(small.object()["verdict"].toString(), "does_not_fit");
-    QVERIFY(small.object()["shortfall"].toString().contains(QString::fromUtf8(tier)));
+    QVERIFY(small.object()["reasons"].toArray().at(0).toString().contains(QString::fromUtf8(tier)));
     const qint64 needed = bytesNamed(small.error);
     QVERIFY(needed > 20000);
     const Outcome enough = plan(needed);
@@ -109,6 +119,54 @@ class TestPlanCommand : public QObject {
     QCOMPARE(outcome.code, 2);
     QVERIFY2(isOneError(outcome, {word}), outcome.error.constData());
     QVERIFY(outcome.out.isEmpty());
+  }
+
+  void modelsAndMachinesByName() {
+    const Outcome outcome =
+        runProgram({"plan", "--model", "llama-2-7b", "--machine", "rtx-4090", "--ram", "128GB", "--tokens", "1e9",
+                    "--kwh-price", "0.4", "--set", "training.micro_batches=16", "training.context=1024", "--json"});
+    QVERIFY2(outcome.code == 0, outcome.error.constData());
+    const QJsonObject plan = outcome.object();
+    QCOMPARE(plan["verdict"].toString(), "fits");
+    QCOMPARE(plan["parameters"].toInteger(), 6'738'415'616);
+    QCOMPARE(plan["tokens_per_step"].toInteger(), 16 * 1024);
+    QCOMPARE(plan["machine"].toString(), "RTX 4090");
+    QCOMPARE(plan["gpus"].toInt(), 1);
+    QCOMPARE(plan["run"]["tokens"].toDouble(), 1e9);
+    QVERIFY(plan["run"]["cost"].toDouble() > 0);
+    QCOMPARE(plan["rates"].toString(), "assumed");
+    const Outcome size = runProgram({"plan", "--model-size", "30e6", "--json"});
+    QVERIFY2(size.code == 0, size.error.constData());
+    QCOMPARE(size.object()["gpus"].toInt(), 0);
+    const Outcome large = runProgram({"plan", "--model-size", "101e9", "--machine", "rtx-3090"});
+    QCOMPARE(large.code, 3);
+    QVERIFY(large.out.contains("what would make it fit"));
+  }
+
+  void layersAreTimedOnRequest() {
+    const Outcome outcome = runProgram({"plan", m_project, "--rehearse", "--json"});
+    QVERIFY2(outcome.code == 0, outcome.error.constData());
+    QCOMPARE(outcome.object()["rates"].toString(), "rehearsed");
+    QVERIFY(outcome.object()["step_seconds"].toDouble() > 0);
+    QCOMPARE(runProgram({"plan", m_project, "--rehearse", "--machine", "h100"}).code, 2);
+  }
+
+  void whatIsPlannedIsNamedOnce_data() {
+    QTest::addColumn<QStringList>("arguments");
+    QTest::newRow("nothing") << QStringList{};
+    QTest::newRow("two") << QStringList{"--model", "llama-2-7b", "--model-size", "1e9"};
+    QTest::newRow("no such preset") << QStringList{"--model", "llama-2-8b"};
+    QTest::newRow("no such machine") << QStringList{"--model", "llama-2-7b", "--machine", "rtx-4091"};
+    QTest::newRow("no size") << QStringList{"--model", "llama-2-7b", "--machine", "h100", "--ram", "much"};
+    QTest::newRow("more GPUs than there are")
+        << QStringList{"--model", "llama-2-7b", "--machine", "h100", "--gpus", "2"};
+    QTest::newRow("a setting that is none") << QStringList{"--model", "llama-2-7b", "--set", "training.contxt=1"};
+  }
+  void whatIsPlannedIsNamedOnce() {
+    QFETCH(QStringList, arguments);
+    const Outcome outcome = runProgram(QStringList{"plan"} + arguments);
+    QCOMPARE(outcome.code, 2);
+    QVERIFY2(outcome.error.startsWith("millrace: ") && outcome.error.count('\n') == 1, outcome.error.constData());
   }
 
   void hardwareAsJson() {

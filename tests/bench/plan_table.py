@@ -100,7 +100,7 @@ def measure(program, entry, folder, steps):
     path = os.path.join(folder, "project.json")
     with open(path, "w") as out:
         json.dump(project(entry, folder, steps), out)
-    plan = json.loads(run_child([program, "plan", path, "--json"])[0])
+    plan = json.loads(run_child([program, "plan", path, "--json", "--rehearse"])[0])
     run = os.path.join(folder, "run")
     _, resident = run_child([program, "train", path, "--run-dir", run, "--replace", "--json"])
     with open(os.path.join(run, "metrics.jsonl")) as lines:

@@ -26,19 +26,16 @@ struct PlanCommandOptions {
   int gpus = 0;
   double tokens = 0;
   double price = -1;
+  bool rehearse = false;
   bool json = false;
 };
 
 OrderedJson toJson(const PlannedTier& tier) {
   OrderedJson categories = OrderedJson::object();
   for (const PlannedCategory& category : tier.categories) categories[category.name] = category.bytes;
-  return {{"bytes", tier.needed},
-          {"limit", tier.limit},
-          {"limit_origin", tier.limitOrigin},
-          {"free", tier.free},
-          {"used_by_others", tier.others},
-          {"fits", tier.fits()},
-          {"categories", std::move(categories)}};
+  return {
+      {"bytes", tier.needed},          {"limit", tier.limit}, {"limit_origin", tier.limitOrigin},   {"free", tier.free},
+      {"used_by_others", tier.others}, {"fits", tier.fits()}, {"categories", std::move(categories)}};
 }
 
 OrderedJson toJson(const PlannedPlacement& placement) {
@@ -74,10 +71,11 @@ OrderedJson toJson(const PlannedRun& run) {
 
 OrderedJson toJson(const PlanAdvice& advice) {
   OrderedJson changes = OrderedJson::array();
-  for (const ProjectChange& change : advice.changes)
-    changes.push_back({{"key", change.key}, {"value", change.value}});
+  for (const ProjectChange& change : advice.changes) changes.push_back({{"key", change.key}, {"value", change.value}});
   return {{"text", advice.text},
           {"changes", std::move(changes)},
+          {"add_ram_bytes", advice.addRam},
+          {"add_disk_bytes", advice.addDisk},
           {"verdict", toString(advice.verdict)},
           {"vram_bytes", advice.vram},
           {"ram_bytes", advice.ram},
@@ -115,7 +113,9 @@ OrderedJson toJson(const PlanReport& report) {
           {"bound_seconds", report.time.boundSeconds},
           {"tokens_per_second",
            {{"predicted", report.time.tokensPerSecond}, {"low", report.time.low}, {"high", report.time.high}}},
-          {"rates", report.time.measured ? "measured" : "assumed"},
+          {"rates", report.time.rehearsed  ? "rehearsed"
+                    : report.time.measured ? "measured"
+                                           : "assumed"},
           {"bottleneck", report.time.bottleneck},
           {"resource_seconds", std::move(resources)},
           {"compute_binds_from_tokens_per_step", report.time.computeBindsFrom},
@@ -148,8 +148,8 @@ Result<Project> chosenProject(Program& program, PlanCommandOptions options, bool
     options.project.moreSettings.insert(options.project.moreSettings.begin(), path);
     path.clear();
   }
-  const int given = (options.project.project.empty() ? 0 : 1) + (options.model.empty() ? 0 : 1) +
-                    (options.modelSize > 0 ? 1 : 0);
+  const int given =
+      (options.project.project.empty() ? 0 : 1) + (options.model.empty() ? 0 : 1) + (options.modelSize > 0 ? 1 : 0);
   if (given != 1) return badInput("give one of a project file, --model and --model-size: what is to be planned?");
   if (!options.project.project.empty()) return readProject(program, options.project);
   const std::vector<std::string> settings = settingsOf(options.project);
@@ -173,6 +173,7 @@ Result<int> plan(Program& program, const PlanCommandOptions& options) {
   question.endurance = endurance.value_or(0);
   question.gpus = options.gpus;
   question.tokens = options.tokens;
+  question.rehearse = options.rehearse;
   if (options.price >= 0) question.pricePerKilowattHour = options.price;
 
   std::optional<HardwareProfile> machine;
@@ -235,6 +236,8 @@ void addPlan(CLI::App& app, Program& program) {
   command->add_option("--kwh-price", options->price, "Of a kilowatt-hour, for the cost")
       ->option_text("PRICE")
       ->check(CLI::Range(0.0, 1e6));
+  command->add_flag("--rehearse", options->rehearse,
+                    "Time a few layers of the model on this machine first: seconds, and more exact than rates");
   command->add_flag("--json", options->json, "Print JSON, sizes in bytes");
 }
 

@@ -41,8 +41,9 @@ std::string bar(Bytes needed, Bytes limit) {
 
 void printHead(Console& console, const PlanReport& report) {
   const std::string where = report.machine.empty() ? "this machine" : report.machine;
-  const std::string device =
-      report.gpus == 0 ? "the CPU" : report.gpus == 1 ? report.device : fmt::format("{} x {}", report.gpus, report.device);
+  const std::string device = report.gpus == 0   ? "the CPU"
+                             : report.gpus == 1 ? report.device
+                                                : fmt::format("{} x {}", report.gpus, report.device);
   console.line(fmt::format("{}: {} on {} ({})", report.project, words(report.verdict), where, device));
   for (const std::string& reason : report.reasons) console.line("  " + reason);
   console.line(fmt::format("  {} parameters in {} layers, {}; {} tokens a step in {} micro-batches",
@@ -81,25 +82,27 @@ void printPlacement(Console& console, const PlannedPlacement& placement) {
 }
 
 void printTime(Console& console, const PlannedTime& time) {
-  console.line(fmt::format("step: {:.3g} s ({:.3g} s at the least), {} tokens/s, {} to {} ({} rates)",
-                           time.stepSeconds, time.boundSeconds, formatNumber(time.tokensPerSecond),
-                           formatNumber(time.low), formatNumber(time.high), time.measured ? "measured" : "assumed"));
+  console.line(fmt::format("step: {:.3g} s ({:.3g} s at the least), {} tokens/s, {} to {} ({})", time.stepSeconds,
+                           time.boundSeconds, formatNumber(time.tokensPerSecond), formatNumber(time.low),
+                           formatNumber(time.high),
+                           time.rehearsed  ? "layers timed here"
+                           : time.measured ? "measured rates"
+                                           : "assumed rates"));
   std::string resources;
   for (const ResourceSeconds& resource : time.resources)
     if (resource.seconds > 0)
       resources += fmt::format("{}{} {:.3g} s", resources.empty() ? "" : ", ", resource.name, resource.seconds);
   console.line("  " + resources);
   console.line(fmt::format("  bound by: {}{}", time.bottleneck,
-                           time.computeBindsFrom > 0
-                               ? fmt::format("; compute binds from {} tokens a step on",
-                                             formatCount(std::llround(time.computeBindsFrom)))
-                               : std::string()));
+                           time.computeBindsFrom > 0 ? fmt::format("; compute binds from {} tokens a step on",
+                                                                   formatCount(std::llround(time.computeBindsFrom)))
+                                                     : std::string()));
 }
 
 void printRun(Console& console, const PlannedRun& run) {
   if (run.tokens > 0) {
-    std::string line = fmt::format("run: {} tokens in {}", formatCount(std::llround(run.tokens)),
-                                   formatDuration(run.seconds));
+    std::string line =
+        fmt::format("run: {} tokens in {}", formatCount(std::llround(run.tokens)), formatDuration(run.seconds));
     if (run.kilowattHours > 0) line += fmt::format(", {} kWh", formatNumber(run.kilowattHours));
     if (run.cost) line += fmt::format(", {} at the price given", formatNumber(*run.cost));
     console.line(line);
@@ -111,7 +114,7 @@ void printRun(Console& console, const PlannedRun& run) {
   if (run.writtenPerDay <= 0) return;
   std::string line = fmt::format("  {:.3g} TB a day are written", run.writtenPerDay / 1e12);
   if (run.driveYears > 0)
-    line += fmt::format("; a drive rated for {:.4g} TB{} lasts {}", static_cast<double>(run.endurance) / 1e12,
+    line += fmt::format("; a drive rated for {} TB{} lasts {}", formatNumber(static_cast<double>(run.endurance) / 1e12),
                         run.enduranceAssumed ? " (assumed)" : "", formatDuration(run.driveYears * 365.25 * 86400));
   console.line(line);
 }
@@ -125,10 +128,12 @@ void printAdvice(Console& console, const PlanReport& report) {
   console.line(report.fits() ? "advice:" : "what would make it fit:");
   for (const PlanAdvice& advice : report.advice) {
     std::string settings;
-    for (const ProjectChange& change : advice.changes) settings += fmt::format(" --set {}='{}'", change.key, change.value);
+    for (const ProjectChange& change : advice.changes)
+      settings += fmt::format(" --set {}='{}'", change.key, change.value);
     console.line("  " + advice.text + (settings.empty() ? "" : ":" + settings));
     std::string effect = fmt::format("    {} tokens/s", formatNumber(advice.tokensPerSecond));
-    if (report.fits()) effect += fmt::format(" ({:+.3g}%)", 100 * advice.tokensPerSecondMore / report.time.tokensPerSecond);
+    if (report.fits())
+      effect += fmt::format(" ({:+.0f}%)", 100 * advice.tokensPerSecondMore / report.time.tokensPerSecond);
     effect += fmt::format(", VRAM {}, RAM {}", formatSigned(advice.vram), formatSigned(advice.ram));
     if (advice.nvme != 0) effect += ", NVMe " + formatSigned(advice.nvme);
     if (advice.terabytesPerDay != 0) effect += fmt::format(", {:+.3g} TB written a day", advice.terabytesPerDay);

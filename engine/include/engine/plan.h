@@ -1,5 +1,5 @@
-// The answer to "does it fit, how fast will it go, what would make it better?", before anything is allocated or any data
-// is read. Plain values; both functions may be called from any thread, and take a fraction of a second.
+// The answer to "does it fit, how fast will it go, what would make it better?", before anything is allocated or any
+// data is read. Plain values; both functions may be called from any thread, and take a fraction of a second.
 #pragma once
 
 #include "base/file.h"
@@ -22,9 +22,9 @@ struct PlannedTier {
   std::string name; ///< "vram", "ram", "nvme"
   Bytes needed = 0;
   Bytes limit = 0;
-  Bytes free = 0;          ///< in the machine now, whatever the limit
-  Bytes others = 0;        ///< of the memory that other programs hold
-  std::string limitOrigin; ///< "memory.vram_limit", or how the limit came about
+  Bytes free = 0;                          ///< in the machine now, whatever the limit
+  Bytes others = 0;                        ///< of the memory that other programs hold
+  std::string limitOrigin;                 ///< "memory.vram_limit", or how the limit came about
   std::vector<PlannedCategory> categories; ///< that add up to `needed`
   bool fits() const { return needed <= limit; }
 };
@@ -47,6 +47,7 @@ struct PlannedTime {
   double boundSeconds = 0; ///< no engine can be faster at these rates
   double tokensPerSecond = 0, low = 0, high = 0;
   bool measured = false;  ///< rates of this machine; else of data sheets and tables
+  bool rehearsed = false; ///< a few layers of this model were timed here
   std::string bottleneck; ///< the resource that binds
   std::vector<ResourceSeconds> resources;
   double computeBindsFrom = 0; ///< tokens a step above which compute alone binds; 0: it never does
@@ -54,7 +55,7 @@ struct PlannedTime {
 
 /// Units are the layers, and the head with the final norm.
 struct PlannedPlacement {
-  std::string recompute; ///< "full", "selective", "none"
+  std::string recompute;  ///< "full", "selective", "none"
   std::int64_t group = 1; ///< micro-batches that visit a layer before the next layer's turn
   int slots = 2;
   bool offloadActivations = false;
@@ -68,19 +69,19 @@ struct PlannedPlacement {
 
 /// What the whole run comes to.
 struct PlannedRun {
-  double tokens = 0;      ///< to train on; 0: the project's length tells no number
-  double seconds = 0;     ///< of training and checkpoints
-  double kilowattHours = 0; ///< 0: the machine's power is not known
+  double tokens = 0;          ///< to train on; 0: the project's length tells no number
+  double seconds = 0;         ///< of training and checkpoints
+  double kilowattHours = 0;   ///< 0: the machine's power is not known
   std::optional<double> cost; ///< at the price given
   Bytes checkpointBytes = 0;
-  double checkpointSeconds = 0; ///< that training stands still for one
-  Bytes checkpointDisk = 0;     ///< with all that are kept at one time
+  double checkpointSeconds = 0;        ///< that training stands still for one
+  Bytes checkpointDisk = 0;            ///< with all that are kept at one time
   std::optional<Bytes> checkpointFree; ///< where they go; absent: not known
-  Bytes writtenPerStep = 0;     ///< to tier files
-  double writtenPerDay = 0;     ///< bytes, checkpoints included where they share the drive
-  Bytes endurance = 0;          ///< rated; 0: not known
+  Bytes writtenPerStep = 0;            ///< to tier files
+  double writtenPerDay = 0;            ///< bytes, checkpoints included where they share the drive
+  Bytes endurance = 0;                 ///< rated; 0: not known
   bool enduranceAssumed = false;
-  double driveYears = 0;        ///< 0: nothing is written, or the endurance is not known
+  double driveYears = 0; ///< 0: nothing is written, or the endurance is not known
 };
 
 /// The largest of each that would still fit, all other settings kept; 0: none does.
@@ -97,8 +98,9 @@ struct ProjectChange {
 
 /// A change and what it brings, against the plan that it is advice to.
 struct PlanAdvice {
-  std::string text; ///< one sentence for people
-  std::vector<ProjectChange> changes; ///< none: it is for the machine, not the project
+  std::string text;                   ///< one sentence for people
+  std::vector<ProjectChange> changes; ///< of the project
+  Bytes addRam = 0, addDisk = 0;      ///< to the machine, besides
   Verdict verdict = Verdict::Fits;    ///< with it
   Bytes vram = 0, ram = 0, nvme = 0;  ///< differences; positive: more is needed
   double tokensPerSecond = 0;         ///< with it
@@ -133,14 +135,16 @@ struct PlanReport {
 };
 
 struct PlanOptions {
-  /// In place of what this machine has free. Of a machine that a file describes: what it has, a reserve to be taken off.
+  /// In place of what this machine has free. Of a machine that a file describes: what it has, a reserve to be taken
+  /// off.
   TierOverrides budgets;
-  int gpus = 0;            ///< 0: one, where there is one
-  bool nvme = false;       ///< state may live on disk even if the project names no directory; budgets.disk says how much
-  Bytes endurance = 0;     ///< bytes that the drives may be written; 0: as the profile knows
-  double tokens = 0;       ///< to train on; 0: as the project says
+  int gpus = 0;        ///< 0: one, where there is one
+  bool nvme = false;   ///< state may live on disk even if the project names no directory; budgets.disk says how much
+  Bytes endurance = 0; ///< bytes that the drives may be written; 0: as the profile knows
+  double tokens = 0;   ///< to train on; 0: as the project says
   std::optional<double> pricePerKilowattHour;
-  bool advice = true;      ///< and the largest sizes: they take many plans
+  bool advice = true;    ///< and the largest sizes: they take many plans
+  bool rehearse = false; ///< time a few layers of the model here: seconds, and far more exact than rates. CPU alone.
 };
 
 /// Needs the model's config.json, neither weights nor data. source: the project file's name, for messages. The rates

@@ -1,0 +1,135 @@
+#include "train/rehearsal.h"
+
+#include "base/random.h"
+#include "model/initialization.h"
+#include "plan/matrix_products.h"
+#include "train/load_weights.h"
+#include "train/trainer.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace millrace {
+
+namespace {
+
+constexpr std::int64_t fewLayers = 1, moreLayers = 3;
+constexpr int measuredSteps = 3;
+
+struct Phases {
+  double forward = 0, backward = 0;
+};
+
+MicroBatch anyBatch(const ModelSpec& spec, const RunShape& shape) {
+  Random random(1, "rehearsal");
+  MicroBatch batch;
+  batch.rows = shape.rows;
+  batch.context = shape.context;
+  for (std::int64_t row = 0; row < shape.rows; ++row)
+    for (std::int32_t t = 0; t < shape.context; ++t) {
+      const auto token = [&] {
+        return static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(spec.vocabulary)));
+      };
+      batch.tokens.push_back(token());
+      batch.targets.push_back(token());
+      batch.positions.push_back(t);
+      batch.documentStart.push_back(0);
+    }
+  return batch;
+}
+
+/// A model of so many layers, all of it on the device, so that nothing is waited for.
+class Stage {
+ public:
+  static Result<Stage> create(ThreadPool& pool, const ModelSpec& spec, const RunShape& shape, std::int64_t layers) {
+    Stage stage;
+    stage.m_spec = std::make_unique<ModelSpec>(spec);
+    stage.m_spec->layers.resize(static_cast<std::size_t>(layers), spec.layers.front());
+    std::vector<UnitHome> homes(static_cast<std::size_t>(layers) + 1, UnitHome::Device);
+    if (spec.tiedEmbeddings) homes.back() = UnitHome::WeightsOnDevice;
+    const MemoryPlan plan = layOutMemory(*stage.m_spec, shape, std::move(homes));
+    stage.m_device = createCpuDevice(pool, plan.total(MemoryTier::Device), plan.total(MemoryTier::Host));
+    MILLRACE_TRY(stage.m_trainer, Trainer::create(*stage.m_device, pool, *stage.m_spec, plan, {}));
+    MILLRACE_CHECK(loadWeights(stage.m_trainer->runner().store(), *stage.m_trainer->runner().streams().copyIn,
+                               [&](const BlockSpec& block, std::int64_t first, std::span<float> values) -> Status {
+                                 initialBlockValues(*stage.m_spec, block, 1, first, values);
+                                 return {};
+                               }));
+    stage.m_batch = {anyBatch(*stage.m_spec, shape)};
+    return stage;
+  }
+
+  Result<Phases> step() {
+    MILLRACE_TRY(const StepOutcome outcome, m_trainer->step({m_batch, m_batch, 1e-5}));
+    m_trainer->applyPending();
+    return Phases{outcome.forwardSeconds, outcome.backwardSeconds};
+  }
+
+ private:
+  std::unique_ptr<ModelSpec> m_spec; ///< the trainer refers to it
+  std::unique_ptr<Device> m_device;
+  std::unique_ptr<Trainer> m_trainer;
+  std::vector<MicroBatch> m_batch;
+};
+
+double middle(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+} // namespace
+
+Result<Rehearsal> rehearse(ThreadPool& pool, const ModelSpec& spec, const RunShape& shape,
+                           const RehearsalLimits& limits) {
+  RunShape one = shape;
+  one.microBatches = one.group = 1;
+  one.devices = 1;
+  one.offloadActivations = false;
+  one.activationSlots = 0;
+  ModelSpec model = spec;
+  model.layers.resize(moreLayers, spec.layers.front());
+  std::vector<UnitHome> homes(moreLayers + 1, UnitHome::Device);
+  if (spec.tiedEmbeddings) homes.back() = UnitHome::WeightsOnDevice;
+  const auto tooLarge = [&] {
+    const MemoryPlan plan = layOutMemory(model, one, homes);
+    // Both stages stand at one time; the second is a third of the first.
+    return plan.total(MemoryTier::Device) + plan.total(MemoryTier::Host) > limits.bytes / 2 ||
+           productFlops(stepProducts(model, one)) > limits.flops;
+  };
+  while (one.rows > 1 && tooLarge()) one.rows = (one.rows + 1) / 2;
+  if (tooLarge())
+    return failure(ErrorKind::DoesNotFit,
+                   fmt::format("a few layers of this model are too much to time here: {} may be taken",
+                               formatBytes(limits.bytes)));
+  MILLRACE_TRY(Stage few, Stage::create(pool, spec, one, fewLayers));
+  MILLRACE_TRY(Stage more, Stage::create(pool, spec, one, moreLayers));
+  std::vector<double> forwardFew, forwardMore, backwardFew, backwardMore;
+  for (int i = 0; i <= measuredSteps; ++i) {
+    MILLRACE_TRY(const Phases a, few.step());
+    MILLRACE_TRY(const Phases b, more.step());
+    if (i == 0) continue; // memory is touched, kernels are made
+    forwardFew.push_back(a.forward);
+    backwardFew.push_back(a.backward);
+    forwardMore.push_back(b.forward);
+    backwardMore.push_back(b.backward);
+  }
+  constexpr double between = moreLayers - fewLayers;
+  Rehearsal rehearsal;
+  rehearsal.rows = one.rows;
+  rehearsal.forwardLayer = std::max(0.0, middle(forwardMore) - middle(forwardFew)) / between;
+  rehearsal.backwardLayer = std::max(0.0, middle(backwardMore) - middle(backwardFew)) / between;
+  rehearsal.forwardRest = std::max(0.0, middle(forwardFew) - fewLayers * rehearsal.forwardLayer);
+  rehearsal.backwardRest = std::max(0.0, middle(backwardFew) - fewLayers * rehearsal.backwardLayer);
+  return rehearsal;
+}
+
+StepWork withRehearsal(StepWork work, const Rehearsal& rehearsal, const ModelSpec& spec, const RunShape& shape) {
+  const auto layers = static_cast<double>(spec.layers.size());
+  const double times =
+      static_cast<double>(shape.microBatches) * static_cast<double>(shape.rows) / static_cast<double>(rehearsal.rows);
+  work.forward.computeSeconds = times * (layers * rehearsal.forwardLayer + rehearsal.forwardRest);
+  work.backward.computeSeconds = times * (layers * rehearsal.backwardLayer + rehearsal.backwardRest);
+  return work;
+}
+
+} // namespace millrace
