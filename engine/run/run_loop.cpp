@@ -22,6 +22,8 @@ double secondsSince(Clock::time_point start) {
 
 /// How long a full disk is waited for between looks.
 constexpr auto spacePoll = std::chrono::seconds(2);
+/// Of each step in what corrects the predicted time: about the last twenty count.
+constexpr double correctionShare = 0.05;
 } // namespace
 
 RunLoop::RunLoop(FileSystem& files, const RunDescription& description, PreparedRun& run, CheckpointStore& checkpoints,
@@ -238,6 +240,10 @@ StepMetrics RunLoop::metricsOf(const StepOutcome& outcome, double seconds, doubl
   m_inBefore = in;
   m_outBefore = out;
   m_optimizerBefore = optimizer;
+  metrics.boundSeconds = m_run.ratesMeasured ? m_run.time.bound : 0;
+  metrics.predictedSeconds = m_run.time.seconds * m_correction.value_or(1);
+  const double ratio = seconds / std::max(m_run.time.seconds, 1e-9);
+  m_correction = m_correction ? *m_correction + correctionShare * (ratio - *m_correction) : ratio;
   metrics.peak = {m_run.device->memoryUse(MemorySpace::Device).peak, m_run.device->memoryUse(MemorySpace::Host).peak};
   metrics.planned = {m_run.plan.total(MemoryTier::Device), m_run.plan.total(MemoryTier::Host)};
   return metrics;

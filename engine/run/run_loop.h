@@ -88,6 +88,7 @@ class RunLoop {
   Path m_lastCheckpoint;
   StreamUse m_computeBefore, m_inBefore, m_outBefore;
   double m_optimizerBefore = 0;
+  std::optional<double> m_correction; ///< measured over predicted time of the steps so far
 };
 
 } // namespace millrace

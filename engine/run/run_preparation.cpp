@@ -61,13 +61,16 @@ class Preparation {
     m_run.pool = std::make_unique<ThreadPool>(static_cast<int>(threads));
     // What costs nothing and may refuse comes first.
     const MemoryLimits limits = memoryLimits(m_project, profile);
-    Result<PlannedStep> step = planRun(m_description.spec, planRequest(m_project, limits, profile), limits);
+    const PlanRequest request = planRequest(m_project, limits, profile);
+    Result<PlannedStep> step = planRun(m_description.spec, request, limits);
     if (!step) {
       if (step.error().kind == ErrorKind::DoesNotFit && !m_project.memory.nvme.directories.empty())
         step.error().message += "; memory.nvme is planned with, but nothing is trained on disk yet";
       return tl::unexpected<Error>(step.error());
     }
     m_run.plan = std::move(step->memory);
+    m_run.time = step->time;
+    m_run.ratesMeasured = request.rates && request.rates->measured;
     MILLRACE_CHECK(prepareTokenizer());
     MILLRACE_CHECK(prepareData());
     MILLRACE_CHECK(prepareTrainer());

@@ -8,6 +8,7 @@
 #include "engine/project.h"
 #include "engine/run_event.h"
 #include "model/model_spec.h"
+#include "plan/step_time.h"
 #include "run/run_directory.h"
 #include "run/run_requests.h"
 #include "train/trainer.h"
@@ -45,6 +46,8 @@ struct PreparedRun {
   std::unique_ptr<BatchSource> source;
   std::unique_ptr<ValidationReader> validation;
   MemoryPlan plan;
+  StepTime time;              ///< of a step, as the plan predicts it
+  bool ratesMeasured = false; ///< that it is predicted from
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<Device> device;
   std::unique_ptr<Trainer> trainer;

@@ -52,6 +52,7 @@ Json metricsToJson(const StepMetrics& metrics) {
   json["backward_seconds"] = numberToJson(metrics.backwardSeconds);
   json["optimizer_seconds"] = numberToJson(metrics.optimizerSeconds);
   json["bound_seconds"] = numberToJson(metrics.boundSeconds);
+  json["predicted_seconds"] = numberToJson(metrics.predictedSeconds);
   json["links"] = Json::array();
   for (const LinkMetrics& link : metrics.links)
     json["links"].push_back({{"name", link.name},
@@ -89,6 +90,7 @@ Result<StepMetrics> metricsFromJson(const Json& json, const std::string& source)
   reader.read("backward_seconds", metrics.backwardSeconds);
   reader.read("optimizer_seconds", metrics.optimizerSeconds);
   reader.read("bound_seconds", metrics.boundSeconds);
+  reader.read("predicted_seconds", metrics.predictedSeconds);
   const Json& links = reader.reader().value("links");
   if (!links.is_null() && !links.is_array()) reader.reader().problem("links", "is not a list");
   for (std::size_t i = 0; links.is_array() && i < links.size(); ++i) {

@@ -56,7 +56,8 @@ struct StepMetrics {
   double forwardSeconds = 0;
   double backwardSeconds = 0;
   double optimizerSeconds = 0;
-  double boundSeconds = 0; ///< what the step would take at the hardware's measured rates; 0: not known
+  double boundSeconds = 0;     ///< what the step would take at the hardware's measured rates; 0: not known
+  double predictedSeconds = 0; ///< by the plan, corrected by the steps before; 0: not known
   std::vector<LinkMetrics> links;
   StallMetrics stalls;
   MemoryMetrics peak;
