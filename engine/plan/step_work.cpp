@@ -47,6 +47,31 @@ void countDeviceBytes(const ModelSpec& spec, const RunShape& shape, StepWork& wo
   work.backward.deviceBytes += work.tokens * 4 * 3 * static_cast<double>(spec.vocabulary);
 }
 
+/// Records leave in forward and come back in backward. The gradient of the activations travels in a record of its own,
+/// which leaves once when all is done. Where a group has more records in use than there are slots, that record gives
+/// way between visits, and a layer's input has gone before its forward comes.
+void countOffloading(const MemoryLayout& layout, double groups, StepWork& work) {
+  const RunShape& shape = layout.shape();
+  const auto microBatches = static_cast<double>(shape.microBatches);
+  const double visits = static_cast<double>(layout.spec().layers.size()) * microBatches;
+  const auto input = static_cast<double>(layout.layer().inputBytes());
+  const auto record = static_cast<double>(layout.layer().recordBytes());
+  const std::int64_t spare = shape.activationSlots - shape.group;
+  work.forward.out += visits * record;
+  if (spare >= 2) { // where forward turns to backward the slots hold the last records
+    work.backward.in += std::max(0.0, visits - groups * static_cast<double>(spare)) * record;
+    work.backward.out += microBatches * input;
+    return;
+  }
+  work.backward.in += visits * record;
+  if (shape.group > 2) work.forward.in += visits * input;
+  // From the last layer's output on: written by forward, by the head and by every layer; read by these and the
+  // embedding. Less what the slots still held.
+  const double held = groups * static_cast<double>(std::max<std::int64_t>(0, spare + 1));
+  work.backward.in += (visits + 2 * microBatches - 3 * held) * input;
+  work.backward.out += (visits + 2 * microBatches - 1.5 * held) * input;
+}
+
 } // namespace
 
 double averageKeys(std::int64_t context, std::int64_t window) {
@@ -76,20 +101,7 @@ StepCount::StepCount(const MemoryLayout& layout) : m_layout(layout) {
                        (rows + positions) * row * static_cast<double>(shape.weightBytes());
   m_base.backward.out += (rows + positions) * row * 4;
 
-  if (shape.offloadActivations) {
-    // Records leave in forward and come back in backward; a layer's input comes again for its forward once more
-    // micro-batches than there are slots have passed in between.
-    const double visits = static_cast<double>(spec.layers.size()) * microBatches;
-    const auto input = static_cast<double>(layout.layer().inputBytes());
-    m_base.forward.out += visits * static_cast<double>(layout.layer().recordBytes());
-    m_base.forward.in += shape.group + 1 > shape.activationSlots ? visits * input : 0;
-    m_base.backward.in += visits * static_cast<double>(layout.layer().recordBytes());
-    // The gradient of the activations travels in a record of its own, which gives way between visits.
-    if (shape.group + 1 > shape.activationSlots) {
-      m_base.backward.in += visits * input;
-      m_base.backward.out += visits * input;
-    }
-  }
+  if (shape.offloadActivations) countOffloading(layout, m_groups, m_base);
   // Tables are updated where their rows are gathered.
   for (const BlockSpec& block : layout.blocks())
     if (block.kind == BlockKind::Embedding || block.kind == BlockKind::Positions)
@@ -149,6 +161,7 @@ StepWork StepCount::work(const HomeCounts& counts, double batches) const {
     if (counts.layers[home] > 0)
       addUnits(work, m_layout.units().front(), static_cast<UnitHome>(home), static_cast<double>(counts.layers[home]));
   addUnits(work, m_layout.units().back(), counts.head, 1);
+  work.backward.out += static_cast<double>((1 + m_layout.blocks().size()) * 8); // the loss and sums of squares
   // Where forward turns to backward, and a group to the next, the slots hold the last layers already.
   const auto streamed = static_cast<double>(counts.streamed());
   if (streamed > 0) {
