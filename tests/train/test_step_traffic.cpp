@@ -109,7 +109,7 @@ void TestStepTraffic::weightsAndGradients() {
   const ModelSpec spec = smallModel(family.toStdString(), layers, 32);
   const UnitHome deviceHead = spec.tiedEmbeddings ? UnitHome::WeightsOnDevice : UnitHome::Device;
   Random random(5, "homes of " + family.toStdString());
-  for (int i = 0; i < 24; ++i) {
+  for (int i = 0; i < 16; ++i) {
     Setting setting = baseSetting();
     setting.shape.precision = static_cast<Precision>(precision);
     setting.shape.clip = static_cast<ClipMode>(clip);
