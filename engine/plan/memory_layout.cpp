@@ -3,6 +3,7 @@
 #include "model/rope_table.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace millrace {
 
@@ -12,7 +13,42 @@ using enum MemoryTier;
 
 /// Units that are read from disk, or updated there, at one time; each has its buffers in host memory.
 constexpr int diskBuffers = 3;
+
+/// For visits: adds up what they give.
+auto into(TierTotals& totals) {
+  return [&totals](const auto&, MemoryTier tier, MemoryCategory, Bytes bytes) { totals[tier] += alignUp(bytes); };
+}
+
+/// For visits: what devices have on the host, each its own.
+template <class Add>
+auto ofEachDevice(const RunShape& shape, const Add& add) {
+  return [&shape, &add](const auto& name, MemoryTier tier, MemoryCategory category, Bytes bytes) {
+    add(name, tier, category, tier == Host ? bytes * shape.devices : bytes);
+  };
+}
+
+void addTimes(TierTotals& sum, std::int64_t count, const TierTotals& totals) {
+  for (std::size_t tier = 0; tier < memoryTiers; ++tier) sum.bytes[tier] += count * totals.bytes[tier];
+}
+
+bool isTable(const BlockSpec& block) {
+  return block.kind == BlockKind::Embedding || block.kind == BlockKind::Positions;
+}
 } // namespace
+
+std::int64_t HomeCounts::streamed() const {
+  std::int64_t sum = 0;
+  for (std::size_t home = 0; home < unitHomes; ++home)
+    if (streams(static_cast<UnitHome>(home))) sum += layers[home];
+  return sum;
+}
+
+HomeCounts countHomes(std::span<const UnitHome> homes) {
+  HomeCounts counts;
+  for (const UnitHome home : homes.first(homes.size() - 1)) ++counts[home];
+  counts.head = homes.back();
+  return counts;
+}
 
 MemoryLayout::MemoryLayout(const ModelSpec& spec, const RunShape& shape)
     : m_spec(spec),
@@ -22,7 +58,19 @@ MemoryLayout::MemoryLayout(const ModelSpec& spec, const RunShape& shape)
       m_layer(spec, shape),
       m_head(spec, shape),
       m_rowGradients(spec, shape),
-      m_batch(spec, shape) {}
+      m_batch(spec, shape) {
+  for ([[maybe_unused]] const StreamUnit& unit : m_units)
+    assert(unit.isHead() || unit.elements == m_units.front().elements); // or homes could not be counted
+  visitTables(into(m_fixed));
+  visitActivations(ofEachDevice(m_shape, into(m_fixed)));
+  for (std::size_t home = 0; home < unitHomes; ++home) {
+    const auto unitHome = static_cast<UnitHome>(home);
+    visitState(0, unitHome, into(m_layerTotals[home]));
+    visitResident(0, unitHome, into(m_layerTotals[home]));
+    visitState(m_units.size() - 1, unitHome, into(m_headTotals[home]));
+    visitResident(m_units.size() - 1, unitHome, into(m_headTotals[home]));
+  }
+}
 
 Bytes MemoryLayout::updateBytes() const {
   return 8 + (m_shape.precision == Precision::Bf16 ? 2 : 0);
@@ -33,105 +81,96 @@ Bytes MemoryLayout::waitingBytes(BlockKind kind) const {
   return m_shape.clip == ClipMode::ExactBf16 ? 2 : 0;
 }
 
+/// State of a block in the tiers of its unit's home.
 template <class Add>
-void MemoryLayout::visit(std::span<const UnitHome> homes, const Add& add) const {
-  visitState(homes, add);
-  // What devices have on the host, each its own.
-  const auto each = [&](const auto& name, MemoryTier tier, MemoryCategory category, Bytes bytes) {
-    add(name, tier, category, tier == Host ? bytes * m_shape.devices : bytes);
+void MemoryLayout::visitBlock(std::size_t index, UnitHome home, const Add& add) const {
+  const BlockSpec& block = m_blocks[index];
+  const MemoryTier weights = home == UnitHome::Device ? Device : home == UnitHome::Disk ? Disk : Host;
+  const MemoryTier update = home == UnitHome::Device ? Device : onDisk(home) ? Disk : Host;
+  const auto plane = [&](Plane which, MemoryTier tier, MemoryCategory category, Bytes bytes) {
+    add([&, which] { return name::plane(which, block); }, tier, category, block.elements * bytes);
   };
-  visitUnits(homes, each);
-  if (std::any_of(homes.begin(), homes.end(), onDisk)) visitDiskBuffers(homes, add);
-  visitActivations(each);
-}
-
-/// State of every block, in the tiers of its unit. Embedding tables stay on the host: their rows are gathered there.
-template <class Add>
-void MemoryLayout::visitState(std::span<const UnitHome> homes, const Add& add) const {
-  const auto ofBlock = [&](std::size_t b, UnitHome home) {
-    const BlockSpec& block = m_blocks[b];
-    if (block.kind == BlockKind::Embedding || block.kind == BlockKind::Positions) home = UnitHome::Host;
-    const MemoryTier weights = home == UnitHome::Device ? Device : home == UnitHome::Disk ? Disk : Host;
-    const MemoryTier update = home == UnitHome::Device ? Device : onDisk(home) ? Disk : Host;
-    const auto plane = [&](Plane which, MemoryTier tier, MemoryCategory category, Bytes bytes) {
-      add([&, which] { return name::plane(which, block); }, tier, category, block.elements * bytes);
-    };
-    plane(Plane::Weights, weights, MemoryCategory::Weights, m_shape.weightBytes());
-    if (!m_shape.training) return;
-    if (m_shape.precision == Precision::Bf16) plane(Plane::Remainder, update, MemoryCategory::Weights, 2);
-    plane(Plane::Moment1, update, MemoryCategory::Moments, 4);
-    plane(Plane::Moment2, update, MemoryCategory::Moments, 4);
-    if (home == UnitHome::Device) return;
-    const Bytes waiting = waitingBytes(block.kind);
-    if (waiting > 0) plane(Plane::Gradient, weights, MemoryCategory::WaitingGradients, waiting);
-    if (waiting < 4 && m_shape.group < m_shape.microBatches)
-      plane(Plane::Partial, weights, MemoryCategory::WaitingGradients, 4);
-  };
-  // Blocks in forward order: what is before the layers, the units, and so on. A tied matrix is the first block.
-  std::vector<UnitHome> home(m_blocks.size(), UnitHome::Host);
-  for (std::size_t u = 0; u < m_units.size(); ++u)
-    for (const std::size_t b : m_units[u].blocks) home[b] = homes[u];
-  for (std::size_t b = 0; b < m_blocks.size(); ++b) ofBlock(b, home[b]);
-}
-
-/// What units stream through, and what of them stays on the device.
-template <class Add>
-void MemoryLayout::visitUnits(std::span<const UnitHome> homes, const Add& add) const {
-  std::int64_t layerElements = 0;
-  std::int64_t streamedLayers = 0;
-  std::int64_t gradientLayers = 0;
-  for (std::size_t u = 0; u < m_units.size(); ++u) {
-    const StreamUnit& unit = m_units[u];
-    const UnitHome home = homes[u];
-    const auto index = static_cast<std::int64_t>(u);
-    if (home == UnitHome::WeightsOnDevice)
-      add([&] { return name::residentWeights(index); }, Device, MemoryCategory::ResidentWeights,
-          unit.elements * m_shape.weightBytes());
-    if (home == UnitHome::Device && m_shape.training)
-      add([&] { return name::residentGradients(index); }, Device, MemoryCategory::GradientSlots, unit.elements * 4);
-    if (home == UnitHome::Device && m_shape.training && !unit.isHead() && m_shape.clip == ClipMode::ExactBf16)
-      add([&] { return name::residentNarrowGradients(index); }, Device, MemoryCategory::GradientSlots,
-          unit.elements * 2);
-    if (unit.isHead()) {
-      if (streams(home))
-        add([] { return name::headWeightSlot; }, Device, MemoryCategory::WeightSlots,
-            unit.elements * m_shape.weightBytes());
-      if (home != UnitHome::Device && m_shape.training)
-        add([] { return name::headGradientSlot; }, Device, MemoryCategory::GradientSlots, unit.elements * 4);
-    } else {
-      layerElements = std::max(layerElements, unit.elements);
-      streamedLayers += streams(home) ? 1 : 0;
-      gradientLayers += home != UnitHome::Device ? 1 : 0;
-    }
-  }
-  for (int slot = 0; slot < std::min<std::int64_t>(m_shape.slots, streamedLayers); ++slot)
-    add([&] { return name::weightSlot(slot); }, Device, MemoryCategory::WeightSlots,
-        layerElements * m_shape.weightBytes());
+  plane(Plane::Weights, weights, MemoryCategory::Weights, m_shape.weightBytes());
   if (!m_shape.training) return;
-  for (int slot = 0; slot < std::min<std::int64_t>(2, gradientLayers); ++slot) {
-    add([&] { return name::gradientSlot(slot); }, Device, MemoryCategory::GradientSlots, layerElements * 4);
+  if (m_shape.precision == Precision::Bf16) plane(Plane::Remainder, update, MemoryCategory::Weights, 2);
+  plane(Plane::Moment1, update, MemoryCategory::Moments, 4);
+  plane(Plane::Moment2, update, MemoryCategory::Moments, 4);
+  if (home == UnitHome::Device) return;
+  const Bytes waiting = waitingBytes(block.kind);
+  if (waiting > 0) plane(Plane::Gradient, weights, MemoryCategory::WaitingGradients, waiting);
+  if (waiting < 4 && m_shape.group < m_shape.microBatches)
+    plane(Plane::Partial, weights, MemoryCategory::WaitingGradients, 4);
+}
+
+/// Embedding tables stay on the host, where their rows are gathered; a tied matrix is one of them.
+template <class Add>
+void MemoryLayout::visitTables(const Add& add) const {
+  for (std::size_t b = 0; b < m_blocks.size(); ++b)
+    if (isTable(m_blocks[b])) visitBlock(b, UnitHome::Host, add);
+}
+
+template <class Add>
+void MemoryLayout::visitState(std::size_t unit, UnitHome home, const Add& add) const {
+  for (const std::size_t b : m_units[unit].blocks)
+    if (!isTable(m_blocks[b])) visitBlock(b, home, add);
+}
+
+/// What the device has of a unit alone.
+template <class Add>
+void MemoryLayout::visitResident(std::size_t unit, UnitHome home, const Add& add) const {
+  const StreamUnit& what = m_units[unit];
+  const auto index = static_cast<std::int64_t>(unit);
+  const bool device = home == UnitHome::Device;
+  if (home == UnitHome::WeightsOnDevice)
+    add([&] { return name::residentWeights(index); }, Device, MemoryCategory::ResidentWeights,
+        what.elements * m_shape.weightBytes());
+  if (what.isHead() && streams(home))
+    add([] { return name::headWeightSlot; }, Device, MemoryCategory::WeightSlots,
+        what.elements * m_shape.weightBytes());
+  if (!m_shape.training) return;
+  if (device)
+    add([&] { return name::residentGradients(index); }, Device, MemoryCategory::GradientSlots, what.elements * 4);
+  if (device && !what.isHead() && m_shape.clip == ClipMode::ExactBf16)
+    add([&] { return name::residentNarrowGradients(index); }, Device, MemoryCategory::GradientSlots, what.elements * 2);
+  if (what.isHead() && !device)
+    add([] { return name::headGradientSlot; }, Device, MemoryCategory::GradientSlots, what.elements * 4);
+}
+
+/// What layers stream through in turn.
+template <class Add>
+void MemoryLayout::visitSlots(const HomeCounts& counts, const Add& add) const {
+  const std::int64_t elements = m_units.front().elements;
+  const auto layers = static_cast<std::int64_t>(m_units.size()) - 1;
+  for (int slot = 0; slot < std::min<std::int64_t>(m_shape.slots, counts.streamed()); ++slot)
+    add([&] { return name::weightSlot(slot); }, Device, MemoryCategory::WeightSlots, elements * m_shape.weightBytes());
+  if (!m_shape.training) return;
+  for (int slot = 0; slot < std::min<std::int64_t>(2, layers - counts[UnitHome::Device]); ++slot) {
+    add([&] { return name::gradientSlot(slot); }, Device, MemoryCategory::GradientSlots, elements * 4);
     if (m_shape.clip == ClipMode::ExactBf16)
-      add([&] { return name::narrowGradientSlot(slot); }, Device, MemoryCategory::GradientSlots, layerElements * 2);
+      add([&] { return name::narrowGradientSlot(slot); }, Device, MemoryCategory::GradientSlots, elements * 2);
     if (m_shape.clip == ClipMode::Off || m_shape.devices > 1) // where several gradients meet
-      add([&] { return name::landing(slot); }, Host, MemoryCategory::Staging, layerElements * 4);
+      add([&] { return name::landing(slot); }, Host, MemoryCategory::Staging, elements * 4);
   }
 }
 
 /// Buffers in host memory of units with planes on disk: weights on their way to the device, gradients on their way
-/// to the disk, state while AdamW works on it.
+/// to the disk, state while AdamW works on it. Each is large enough for any of these units.
 template <class Add>
-void MemoryLayout::visitDiskBuffers(std::span<const UnitHome> homes, const Add& add) const {
+void MemoryLayout::visitDiskBuffers(const HomeCounts& counts, const Add& add) const {
   std::int64_t streamed = 0, streamedElements = 0, updated = 0;
   Bytes state = 0;
-  for (std::size_t u = 0; u < m_units.size(); ++u) {
-    if (!onDisk(homes[u])) continue;
-    ++updated;
-    const bool all = homes[u] == UnitHome::Disk;
-    const Bytes waiting = waitingBytes(m_units[u].isHead() ? BlockKind::Head : BlockKind::Mlp);
-    state = std::max(state, m_units[u].elements * (updateBytes() + (all ? m_shape.weightBytes() + waiting : 0)));
-    streamed += all ? 1 : 0;
-    if (all) streamedElements = std::max(streamedElements, m_units[u].elements);
-  }
+  const auto take = [&](const StreamUnit& unit, BlockKind kind, UnitHome home, std::int64_t count) {
+    if (count == 0 || !onDisk(home)) return;
+    const bool all = home == UnitHome::Disk;
+    updated += count;
+    state = std::max(state, unit.elements * (updateBytes() + (all ? m_shape.weightBytes() + waitingBytes(kind) : 0)));
+    if (!all) return;
+    streamed += count;
+    streamedElements = std::max(streamedElements, unit.elements);
+  };
+  for (const UnitHome home : {UnitHome::MomentsOnDisk, UnitHome::Disk})
+    take(m_units.front(), BlockKind::Mlp, home, counts[home]);
+  take(m_units.back(), BlockKind::Head, counts.head, 1);
   for (int i = 0; i < std::min<std::int64_t>(diskBuffers, streamed); ++i) {
     add([&] { return name::diskWeights(i); }, Host, MemoryCategory::Staging, streamedElements * m_shape.weightBytes());
     if (m_shape.training && m_shape.clip != ClipMode::Off)
@@ -187,18 +226,28 @@ void MemoryLayout::visitActivations(const Add& add) const {
           std::min(m_spec.vocabulary, m_shape.tokens() * m_shape.microBatches) * m_spec.hidden * 4);
 }
 
-TierTotals MemoryLayout::totals(std::span<const UnitHome> homes) const {
-  TierTotals totals;
-  visit(homes, [&](const auto&, MemoryTier tier, MemoryCategory, Bytes bytes) { totals[tier] += alignUp(bytes); });
+TierTotals MemoryLayout::totals(const HomeCounts& counts) const {
+  TierTotals totals = m_fixed;
+  for (std::size_t home = 0; home < unitHomes; ++home) addTimes(totals, counts.layers[home], m_layerTotals[home]);
+  addTimes(totals, 1, m_headTotals[static_cast<std::size_t>(counts.head)]);
+  visitSlots(counts, ofEachDevice(m_shape, into(totals)));
+  visitDiskBuffers(counts, into(totals));
   return totals;
 }
 
 MemoryPlan MemoryLayout::plan(std::vector<UnitHome> homes) const {
   MemoryPlan plan;
   plan.shape = m_shape;
-  visit(homes, [&](const auto& name, MemoryTier tier, MemoryCategory category, Bytes bytes) {
+  const auto add = [&](const auto& name, MemoryTier tier, MemoryCategory category, Bytes bytes) {
     if (bytes > 0) plan.allocations.push_back({name(), tier, category, alignUp(bytes)});
-  });
+  };
+  const HomeCounts counts = countHomes(homes);
+  visitTables(add);
+  for (std::size_t u = 0; u < m_units.size(); ++u) visitState(u, homes[u], add);
+  for (std::size_t u = 0; u < m_units.size(); ++u) visitResident(u, homes[u], add);
+  visitSlots(counts, ofEachDevice(m_shape, add));
+  visitDiskBuffers(counts, add);
+  visitActivations(ofEachDevice(m_shape, add));
   plan.homes = std::move(homes);
   return plan;
 }

@@ -18,6 +18,18 @@ struct TierTotals {
   Bytes operator[](MemoryTier tier) const { return bytes[static_cast<std::size_t>(tier)]; }
 };
 
+/// How many layers have which home, and the head's: layers are alike, so that bytes and work follow from these numbers.
+struct HomeCounts {
+  std::array<std::int64_t, unitHomes> layers{};
+  UnitHome head = UnitHome::Host;
+  std::int64_t& operator[](UnitHome home) { return layers[static_cast<std::size_t>(home)]; }
+  std::int64_t operator[](UnitHome home) const { return layers[static_cast<std::size_t>(home)]; }
+  std::int64_t streamed() const; ///< layers whose weights come in for each pass
+};
+
+/// homes by unit of unitsOf().
+HomeCounts countHomes(std::span<const UnitHome> homes);
+
 /// The spec must outlive it.
 class MemoryLayout {
  public:
@@ -30,8 +42,9 @@ class MemoryLayout {
   const LayerLayout& layer() const { return m_layer; }
   const BatchLayout& batch() const { return m_batch; }
 
-  /// What plan() would add up to.
-  TierTotals totals(std::span<const UnitHome> homes) const;
+  /// What plan() would add up to; takes no time that grows with the model.
+  TierTotals totals(const HomeCounts& counts) const;
+  TierTotals totals(std::span<const UnitHome> homes) const { return totals(countHomes(homes)); }
   MemoryPlan plan(std::vector<UnitHome> homes) const;
 
   /// Bytes a parameter that AdamW alone reads and writes: moments, and the remainder of split weights.
@@ -40,15 +53,19 @@ class MemoryLayout {
   Bytes waitingBytes(BlockKind kind) const;
 
  private:
-  /// add(name, tier, category, bytes) for each allocation; name() makes the text.
+  /// Each gives add(name, tier, category, bytes) for each allocation; name() makes the text.
   template <class Add>
-  void visit(std::span<const UnitHome> homes, const Add& add) const;
+  void visitBlock(std::size_t block, UnitHome home, const Add& add) const;
   template <class Add>
-  void visitState(std::span<const UnitHome> homes, const Add& add) const;
+  void visitTables(const Add& add) const;
   template <class Add>
-  void visitUnits(std::span<const UnitHome> homes, const Add& add) const;
+  void visitState(std::size_t unit, UnitHome home, const Add& add) const;
   template <class Add>
-  void visitDiskBuffers(std::span<const UnitHome> homes, const Add& add) const;
+  void visitResident(std::size_t unit, UnitHome home, const Add& add) const;
+  template <class Add>
+  void visitSlots(const HomeCounts& counts, const Add& add) const;
+  template <class Add>
+  void visitDiskBuffers(const HomeCounts& counts, const Add& add) const;
   template <class Add>
   void visitActivations(const Add& add) const;
 
@@ -60,6 +77,8 @@ class MemoryLayout {
   const HeadLayout m_head;
   const EmbeddingGradientLayout m_rowGradients;
   const BatchLayout m_batch;
+  TierTotals m_fixed;                                            ///< whatever the homes
+  std::array<TierTotals, unitHomes> m_layerTotals, m_headTotals; ///< by home
 };
 
 } // namespace millrace

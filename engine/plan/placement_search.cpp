@@ -1,70 +1,42 @@
 #include "plan/placement_search.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace millrace {
 
 namespace {
-constexpr std::int64_t coarseSteps = 16;
-} // namespace
 
-/// Layers by home, and the head's.
-struct PlacementSearch::Counts {
-  std::array<std::int64_t, unitHomes> layers{};
-  UnitHome head = UnitHome::WeightsOnDevice;
-  std::int64_t& operator[](UnitHome home) { return layers[static_cast<std::size_t>(home)]; }
-};
+/// Counts of layers are looked at in so many steps first, then ever closer around the best.
+constexpr std::int64_t coarseSteps = 16;
+/// Up to so many layers beside those on the device all their homes are tried.
+constexpr std::int64_t tryAll = 12;
+
+double timeOf(const std::optional<Placement>& placement) {
+  return placement ? placement->seconds : INFINITY;
+}
+
+} // namespace
 
 PlacementSearch::PlacementSearch(const MemoryLayout& layout, const PlacementGoal& goal)
     : m_layout(layout), m_goal(goal), m_count(layout), m_layers(static_cast<std::int64_t>(layout.units().size()) - 1) {}
 
-double PlacementSearch::secondsOf(const std::vector<UnitHome>& homes) const {
-  return predictStep(m_count.work(homes), m_goal.rates, m_goal.splitUpdates).seconds;
+double PlacementSearch::secondsOf(const HomeCounts& counts) const {
+  return predictStep(m_count.work(counts), m_goal.rates, m_goal.splitUpdates).seconds;
 }
 
-/// Each layer takes the home that is furthest behind its even share.
-std::vector<UnitHome> PlacementSearch::homesOf(const Counts& counts) const {
-  std::vector<UnitHome> homes;
-  std::array<std::int64_t, unitHomes> given{};
-  for (std::int64_t layer = 0; layer < m_layers; ++layer) {
-    std::size_t chosen = 0;
-    std::int64_t furthest = INT64_MIN;
-    for (std::size_t home = 0; home < unitHomes; ++home) {
-      if (given[home] == counts.layers[home]) continue;
-      const std::int64_t behind = counts.layers[home] * (layer + 1) - given[home] * m_layers;
-      if (behind > furthest) {
-        furthest = behind;
-        chosen = home;
-      }
-    }
-    ++given[chosen];
-    homes.push_back(static_cast<UnitHome>(chosen));
-  }
-  homes.push_back(counts.head);
-  return homes;
+/// Whether it fits.
+bool PlacementSearch::consider(const HomeCounts& counts, std::optional<Placement>& best) const {
+  if (!within(m_layout.totals(counts), m_goal.limits)) return false;
+  const double seconds = secondsOf(counts);
+  if (!best || seconds < best->seconds) best = Placement{counts, seconds};
+  return true;
 }
 
-bool PlacementSearch::fits(const Counts& counts) const {
-  return within(m_layout.totals(homesOf(counts)), m_goal.limits);
-}
-
-void PlacementSearch::consider(const Counts& counts, std::optional<Placement>& best) const {
-  std::vector<UnitHome> homes = homesOf(counts);
-  if (!within(m_layout.totals(homes), m_goal.limits)) return;
-  const double seconds = secondsOf(homes);
-  if (!best || seconds < best->seconds) best = Placement{std::move(homes), seconds};
-}
-
-/// The most layers, up to limit, that set(counts, n) can give a home before the tier is full.
+/// The most layers, up to limit, that set(n) can give a home before the tier is full.
 template <class Set>
-std::int64_t PlacementSearch::most(std::int64_t limit, Counts counts, const Set& set, MemoryTier tier) const {
-  const auto has = [&](std::int64_t n) {
-    Counts changed = counts;
-    set(changed, n);
-    return m_layout.totals(homesOf(changed))[tier] <= m_goal.limits[tier];
-  };
+std::int64_t PlacementSearch::most(std::int64_t limit, const Set& set, MemoryTier tier) const {
+  const auto has = [&](std::int64_t n) { return m_layout.totals(set(n))[tier] <= m_goal.limits[tier]; };
   if (limit <= 0 || has(limit)) return std::max<std::int64_t>(0, limit);
   std::int64_t least = 0;
   while (limit - least > 1) {
@@ -74,146 +46,181 @@ std::int64_t PlacementSearch::most(std::int64_t limit, Counts counts, const Set&
   return least;
 }
 
-/// Layers that are in counts' Host still, between host memory and disk: of three homes and one limit the best mixture
-/// is one of two.
-void PlacementSearch::placeRest(Counts counts, std::optional<Placement>& best) const {
-  const std::int64_t rest = counts[UnitHome::Host];
-  if (fits(counts)) return consider(counts, best);
-  if (m_goal.limits[MemoryTier::Disk] == 0) return;
+/// Layers that are in counts' Host still, between host memory and disk; the time of what they become, or, where that
+/// cannot be the best, a time that is less. Nothing is faster than all of them in host memory.
+double PlacementSearch::placeRest(HomeCounts counts, std::optional<Placement>& best) const {
   using enum UnitHome;
-  for (const auto& [more, fewer] : {std::pair{Host, MomentsOnDisk}, {Host, Disk}, {MomentsOnDisk, Disk}}) {
-    const auto set = [&](Counts& changed, std::int64_t n) {
-      changed[Host] = 0;
-      changed[fewer] = rest - n;
-      changed[more] = n;
-    };
-    const std::int64_t n = most(rest, counts, set, MemoryTier::Host);
-    for (std::int64_t near = std::max<std::int64_t>(0, n - 1); near <= n; ++near) {
-      Counts changed = counts;
-      set(changed, near);
-      consider(changed, best);
-    }
-  }
-}
-
-/// The best with so many layers wholly on the device; what else the device holds goes to weights.
-double PlacementSearch::withDevice(std::int64_t device, UnitHome head, std::optional<Placement>& best) const {
-  Counts counts;
-  counts.head = head;
-  counts[UnitHome::Device] = device;
-  const std::int64_t rest = m_layers - device;
-  counts[UnitHome::Host] = rest;
-  const auto set = [&](Counts& changed, std::int64_t n) {
-    changed[UnitHome::Host] = rest - n;
-    changed[UnitHome::WeightsOnDevice] = n;
-  };
+  const double least = secondsOf(counts);
+  if (best && least >= best->seconds) return least;
+  const TierTotals totals = m_layout.totals(counts);
+  if (totals[MemoryTier::Device] > m_goal.limits[MemoryTier::Device]) return INFINITY;
   std::optional<Placement> here;
-  const std::int64_t weights = most(rest, counts, set, MemoryTier::Device);
-  for (const std::int64_t n : {weights, std::int64_t{0}}) { // weights on the device need a copy on the host as well
-    Counts changed = counts;
-    set(changed, n);
-    placeRest(changed, here);
-    // On disk there is no home with weights on the device too: trade some of them for it.
-    for (std::int64_t fewer = n - std::max<std::int64_t>(1, n / 4); !here && fewer > 0;
-         fewer -= std::max<std::int64_t>(1, n / 4)) {
-      Counts traded = counts;
-      set(traded, fewer);
-      placeRest(traded, here);
+  const std::int64_t rest = counts[Host];
+  const auto with = [&](std::int64_t moments, std::int64_t disk) {
+    HomeCounts changed = counts;
+    changed[Host] = rest - moments - disk;
+    changed[MomentsOnDisk] = moments;
+    changed[Disk] = disk;
+    return changed;
+  };
+  if (!consider(counts, here) && m_goal.limits[MemoryTier::Disk] > 0) {
+    if (rest <= tryAll) {
+      for (std::int64_t disk = 0; disk <= rest; ++disk)
+        for (std::int64_t moments = 0; moments <= rest - disk; ++moments) consider(with(moments, disk), here);
+    } else {
+      // Of three homes and one limit the best mixture is one of two.
+      const auto mix = [&](const auto& set) {
+        const std::int64_t n = most(rest, set, MemoryTier::Host);
+        for (std::int64_t near = std::max<std::int64_t>(0, n - 1); near <= n; ++near) consider(set(near), here);
+      };
+      mix([&](std::int64_t n) { return with(rest - n, 0); });
+      mix([&](std::int64_t n) { return with(0, rest - n); });
+      mix([&](std::int64_t n) { return with(n, rest - n); });
     }
   }
-  if (!here) return INFINITY;
-  const double seconds = here->seconds;
-  if (!best || seconds < best->seconds) best = std::move(here);
-  return seconds;
+  if (here && (!best || here->seconds < best->seconds)) best = here;
+  return timeOf(here);
 }
 
 std::vector<UnitHome> PlacementSearch::heads() const {
-  std::vector<UnitHome> heads{UnitHome::WeightsOnDevice};
-  if (m_layout.shape().devices == 1 && !m_layout.spec().tiedEmbeddings) heads.push_back(UnitHome::Device);
-  if (m_goal.limits[MemoryTier::Disk] > 0) heads.insert(heads.end(), {UnitHome::MomentsOnDisk, UnitHome::Disk});
+  const bool disk = m_goal.limits[MemoryTier::Disk] > 0;
+  const bool tied = m_layout.spec().tiedEmbeddings; // the matrix is among the tables; nothing is won by moving a norm
+  std::vector<UnitHome> heads{m_goal.policy == PlacementPolicy::Host ? UnitHome::Host : UnitHome::WeightsOnDevice};
+  if (m_goal.policy == PlacementPolicy::Auto && m_layout.shape().devices == 1 && !tied)
+    heads.push_back(UnitHome::Device);
+  if (disk && !tied) heads.insert(heads.end(), {UnitHome::MomentsOnDisk, UnitHome::Disk});
   return heads;
 }
 
 /// Layers that can live wholly on the device. Where devices share the state it lives on the host.
 std::int64_t PlacementSearch::mostOnDevice(UnitHome head) const {
-  if (m_layout.shape().devices > 1) return 0;
-  Counts counts;
-  counts.head = head;
-  const auto set = [&](Counts& changed, std::int64_t n) {
-    changed[UnitHome::Host] = m_layers - n;
-    changed[UnitHome::Device] = n;
+  if (m_layout.shape().devices > 1 || m_goal.policy != PlacementPolicy::Auto) return 0;
+  const auto set = [&](std::int64_t n) {
+    HomeCounts counts;
+    counts.head = head;
+    counts[UnitHome::Host] = m_layers - n;
+    counts[UnitHome::Device] = n;
+    return counts;
   };
-  return most(m_layers, counts, set, MemoryTier::Device);
+  return most(m_layers, set, MemoryTier::Device);
+}
+
+/// Layers on the device, and layers with their weights there: a grid of both, then closer and closer.
+void PlacementSearch::searchHead(UnitHome head, std::optional<Placement>& best) const {
+  const std::int64_t deviceLimit = mostOnDevice(head);
+  const auto withWeights = [&](std::int64_t device, std::int64_t weights) {
+    HomeCounts counts;
+    counts.head = head;
+    counts[UnitHome::Device] = device;
+    counts[UnitHome::WeightsOnDevice] = weights;
+    counts[UnitHome::Host] = m_layers - device - weights;
+    return counts;
+  };
+  const auto mostWeights = [&](std::int64_t device) -> std::int64_t {
+    if (m_goal.policy != PlacementPolicy::Auto) return 0;
+    return most(
+        m_layers - device, [&](std::int64_t n) { return withWeights(device, n); }, MemoryTier::Device);
+  };
+  std::int64_t bestDevice = 0, bestWeights = 0;
+  double fastest = INFINITY;
+  const auto look = [&](std::int64_t device, std::int64_t weights) {
+    const double seconds = placeRest(withWeights(device, weights), best);
+    if (seconds >= fastest) return;
+    fastest = seconds;
+    bestDevice = device;
+    bestWeights = weights;
+  };
+  const auto forEach = [](std::int64_t limit, std::int64_t step, const auto& visit) {
+    for (std::int64_t n = limit; n > 0; n -= step) visit(n); // the most first: it is often the best
+    visit(std::int64_t{0});
+  };
+  const std::int64_t deviceStep = std::max<std::int64_t>(1, deviceLimit / coarseSteps);
+  std::int64_t weightsStep = 1;
+  forEach(deviceLimit, deviceStep, [&](std::int64_t device) {
+    const std::int64_t limit = mostWeights(device);
+    const std::int64_t step = std::max<std::int64_t>(1, limit / coarseSteps);
+    weightsStep = std::max(weightsStep, step);
+    forEach(limit, step, [&](std::int64_t weights) { look(device, weights); });
+  });
+  if (!(fastest < INFINITY)) return;
+  for (std::int64_t d = deviceStep, w = weightsStep; d > 1 || w > 1;) {
+    d = std::max<std::int64_t>(1, d / 2);
+    w = std::max<std::int64_t>(1, w / 2);
+    const std::int64_t aroundDevice = bestDevice, aroundWeights = bestWeights;
+    for (std::int64_t device = std::max<std::int64_t>(0, aroundDevice - d);
+         device <= std::min(deviceLimit, aroundDevice + d); device += d) {
+      const std::int64_t limit = mostWeights(device);
+      look(device, limit);
+      for (const std::int64_t weights : {aroundWeights - w, aroundWeights, aroundWeights + w})
+        if (weights >= 0 && weights < limit) look(device, weights);
+    }
+  }
 }
 
 std::optional<Placement> PlacementSearch::best(double toBeat) const {
-  std::optional<Placement> best;
-  const auto result = [&]() -> std::optional<Placement> {
-    if (best && best->seconds < toBeat * 0.999) return best;
-    return std::nullopt;
-  };
   const ModelSpec& spec = m_layout.spec();
+  const double toReach = toBeat * 0.999;
+  std::optional<Placement> best;
   if (m_goal.policy == PlacementPolicy::Weights || m_goal.policy == PlacementPolicy::Device) {
-    std::vector<UnitHome> homes = policyHomes(spec, m_goal.policy, m_layout.units().size());
-    if (!within(m_layout.totals(homes), m_goal.limits)) return std::nullopt;
-    const double seconds = secondsOf(homes);
-    best = Placement{std::move(homes), seconds};
-    return result();
+    HomeCounts counts = policyCounts(spec, m_goal.policy);
+    if (consider(counts, best) && best->seconds < toReach) return best;
+    return std::nullopt;
   }
-  if (m_goal.policy == PlacementPolicy::Host) {
-    Counts counts;
-    counts[UnitHome::Host] = m_layers;
-    for (const UnitHome head : {UnitHome::Host, UnitHome::MomentsOnDisk, UnitHome::Disk}) {
-      counts.head = head;
-      placeRest(counts, best);
-    }
-    return result();
-  }
-  // Nothing can be faster than the device alone.
-  const std::vector<UnitHome> all(static_cast<std::size_t>(m_layers) + 1, UnitHome::Device);
+  // Nothing can be faster than the device alone, and nothing that fits is there when the leanest does not.
+  HomeCounts all;
+  all[UnitHome::Device] = m_layers;
+  all.head = UnitHome::Device;
   StepWork least = m_count.work(all);
   least.deviceUpdates = 0;
-  if (predictStep(least, m_goal.rates, false).seconds >= toBeat * 0.999) return std::nullopt;
-
-  for (const UnitHome head : heads()) {
-    const std::int64_t limit = mostOnDevice(head);
-    const std::int64_t step = std::max<std::int64_t>(1, limit / coarseSteps);
-    std::int64_t at = 0;
-    double fastest = INFINITY;
-    const auto look = [&](std::int64_t device) {
-      const double seconds = withDevice(device, head, best);
-      if (seconds < fastest) {
-        fastest = seconds;
-        at = device;
-      }
-    };
-    for (std::int64_t device = 0; device < limit; device += step) look(device);
-    look(limit);
-    const std::int64_t coarse = at;
-    for (std::int64_t device = std::max<std::int64_t>(0, coarse - step + 1);
-         step > 1 && device < std::min(limit, coarse + step); ++device)
-      look(device);
-  }
-  return result();
+  if (predictStep(least, m_goal.rates, m_goal.splitUpdates).seconds >= toReach) return std::nullopt;
+  const std::optional<HomeCounts> lean = leanest();
+  if (!lean || !consider(*lean, best)) return std::nullopt;
+  best->seconds = std::min(best->seconds, toReach); // what is not faster need not be looked at
+  for (const UnitHome head : heads()) searchHead(head, best);
+  if (best->seconds < toReach) return best;
+  return std::nullopt;
 }
 
-Bytes PlacementSearch::leastHost() const {
-  const auto least = [&](std::vector<UnitHome> homes) {
-    if (m_goal.limits[MemoryTier::Disk] > 0) homes = leastMemoryHomes(m_layout, m_goal.limits, std::move(homes));
-    return m_layout.totals(homes)[MemoryTier::Host];
+std::optional<HomeCounts> PlacementSearch::leanest() const {
+  std::optional<HomeCounts> leanest;
+  Bytes leastHost = 0;
+  const auto consider = [&](const HomeCounts& counts) {
+    const TierTotals totals = m_layout.totals(counts);
+    for (const MemoryTier tier : {MemoryTier::Device, MemoryTier::Disk})
+      if (totals[tier] > m_goal.limits[tier]) return;
+    if (leanest && totals[MemoryTier::Host] >= leastHost) return;
+    leanest = counts;
+    leastHost = totals[MemoryTier::Host];
   };
-  Bytes bytes = least(policyHomes(m_layout.spec(), m_goal.policy, m_layout.units().size()));
-  if (m_goal.policy != PlacementPolicy::Auto) return bytes;
-  for (const UnitHome head : heads()) {
-    Counts counts;
-    counts.head = head;
-    counts[UnitHome::Device] = mostOnDevice(head);
-    counts[UnitHome::Host] = m_layers - counts[UnitHome::Device];
-    std::vector<UnitHome> homes = homesOf(counts);
-    if (m_layout.totals(homes)[MemoryTier::Device] <= m_goal.limits[MemoryTier::Device])
-      bytes = std::min(bytes, least(std::move(homes)));
+  if (m_goal.policy == PlacementPolicy::Weights || m_goal.policy == PlacementPolicy::Device) {
+    consider(policyCounts(m_layout.spec(), m_goal.policy));
+    return leanest;
   }
-  return bytes;
+  for (const UnitHome head : heads()) {
+    HomeCounts counts;
+    counts.head = head;
+    counts[UnitHome::Device] = mostOnDevice(head); // each one there is one less in host memory or on disk
+    const std::int64_t rest = m_layers - counts[UnitHome::Device];
+    const auto with = [&](std::int64_t moments, std::int64_t disk) {
+      HomeCounts changed = counts;
+      changed[UnitHome::Host] = rest - moments - disk;
+      changed[UnitHome::MomentsOnDisk] = moments;
+      changed[UnitHome::Disk] = disk;
+      return changed;
+    };
+    consider(with(0, 0));
+    if (m_goal.limits[MemoryTier::Disk] == 0) continue;
+    // The first on disk need buffers in host memory, all others leave it: none are moved or as many as can be.
+    const std::int64_t mostDisk = most(
+        rest, [&](std::int64_t n) { return with(0, n); }, MemoryTier::Disk);
+    for (std::int64_t disk = 0; disk <= mostDisk; ++disk) {
+      consider(with(0, disk));
+      consider(with(most(
+                        rest - disk, [&](std::int64_t n) { return with(n, disk); }, MemoryTier::Disk),
+                    disk));
+    }
+  }
+  return leanest;
 }
 
 bool within(const TierTotals& totals, const TierTotals& limits) {
@@ -222,23 +229,37 @@ bool within(const TierTotals& totals, const TierTotals& limits) {
   return true;
 }
 
-std::vector<UnitHome> policyHomes(const ModelSpec& spec, PlacementPolicy policy, std::size_t units) {
-  UnitHome home = UnitHome::Host;
-  if (policy == PlacementPolicy::Weights) home = UnitHome::WeightsOnDevice;
-  if (policy == PlacementPolicy::Device) home = UnitHome::Device;
-  std::vector<UnitHome> homes(units, home);
-  if (spec.tiedEmbeddings && home == UnitHome::Device) homes.back() = UnitHome::WeightsOnDevice;
-  return homes;
+HomeCounts policyCounts(const ModelSpec& spec, PlacementPolicy policy) {
+  HomeCounts counts;
+  counts.head = policy == PlacementPolicy::Weights  ? UnitHome::WeightsOnDevice
+                : policy == PlacementPolicy::Device ? UnitHome::Device
+                                                    : UnitHome::Host;
+  counts[counts.head] = static_cast<std::int64_t>(spec.layers.size());
+  if (spec.tiedEmbeddings && counts.head == UnitHome::Device) counts.head = UnitHome::WeightsOnDevice;
+  return counts;
 }
 
-std::vector<UnitHome> leastMemoryHomes(const MemoryLayout& layout, const TierTotals& limits,
-                                       std::vector<UnitHome> homes) {
-  for (UnitHome& home : homes) {
-    if (!streams(home)) continue;
-    const UnitHome before = home;
-    home = UnitHome::Disk;
-    if (layout.totals(homes)[MemoryTier::Disk] > limits[MemoryTier::Disk]) home = before;
+/// Each layer takes the home that is furthest behind its even share.
+std::vector<UnitHome> spreadHomes(const HomeCounts& counts) {
+  std::vector<UnitHome> homes;
+  std::int64_t layers = 0;
+  for (const std::int64_t count : counts.layers) layers += count;
+  std::array<std::int64_t, unitHomes> given{};
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    std::size_t chosen = 0;
+    std::int64_t furthest = INT64_MIN;
+    for (std::size_t home = 0; home < unitHomes; ++home) {
+      if (given[home] == counts.layers[home]) continue;
+      const std::int64_t behind = counts.layers[home] * (layer + 1) - given[home] * layers;
+      if (behind > furthest) {
+        furthest = behind;
+        chosen = home;
+      }
+    }
+    ++given[chosen];
+    homes.push_back(static_cast<UnitHome>(chosen));
   }
+  homes.push_back(counts.head);
   return homes;
 }
 

@@ -19,7 +19,7 @@ struct PlacementGoal {
 };
 
 struct Placement {
-  std::vector<UnitHome> homes;
+  HomeCounts counts;
   double seconds = 0;
 };
 
@@ -30,21 +30,20 @@ class PlacementSearch {
 
   /// nullopt: nothing fits that is faster than `toBeat` seconds by more than a thousandth.
   std::optional<Placement> best(double toBeat) const;
-  /// Host memory of the placement that needs the least of it.
-  Bytes leastHost() const;
+
+  /// Of the placements that device and disk have room for the one that needs the least host memory; nullopt: there is
+  /// none. Something fits all limits exactly when this one does.
+  std::optional<HomeCounts> leanest() const;
 
  private:
-  struct Counts;
   std::vector<UnitHome> heads() const;
   std::int64_t mostOnDevice(UnitHome head) const;
-  double secondsOf(const std::vector<UnitHome>& homes) const;
-  void consider(const Counts& counts, std::optional<Placement>& best) const;
-  void placeRest(Counts counts, std::optional<Placement>& best) const;
-  double withDevice(std::int64_t device, UnitHome head, std::optional<Placement>& best) const;
-  std::vector<UnitHome> homesOf(const Counts& counts) const;
-  bool fits(const Counts& counts) const;
+  double secondsOf(const HomeCounts& counts) const;
+  bool consider(const HomeCounts& counts, std::optional<Placement>& best) const;
+  double placeRest(HomeCounts counts, std::optional<Placement>& best) const;
+  void searchHead(UnitHome head, std::optional<Placement>& best) const;
   template <class Set>
-  std::int64_t most(std::int64_t limit, Counts counts, const Set& set, MemoryTier tier) const;
+  std::int64_t most(std::int64_t limit, const Set& set, MemoryTier tier) const;
 
   const MemoryLayout& m_layout;
   const PlacementGoal m_goal;
@@ -54,12 +53,11 @@ class PlacementSearch {
 
 bool within(const TierTotals& totals, const TierTotals& limits);
 
-/// What the policy says of every unit; for Auto everything on the host. The tied matrix has its state on the host in
+/// What the policy says of all units; for Auto everything on the host. The tied matrix has its state on the host in
 /// any case.
-std::vector<UnitHome> policyHomes(const ModelSpec& spec, PlacementPolicy policy, std::size_t units);
+HomeCounts policyCounts(const ModelSpec& spec, PlacementPolicy policy);
 
-/// As much as the disk takes is moved there, layer by layer.
-std::vector<UnitHome> leastMemoryHomes(const MemoryLayout& layout, const TierTotals& limits,
-                                       std::vector<UnitHome> homes);
+/// A home for every unit, layers of each home spread evenly.
+std::vector<UnitHome> spreadHomes(const HomeCounts& counts);
 
 } // namespace millrace

@@ -33,6 +33,17 @@ struct Candidate {
   int activationSlots;
 };
 
+/// Group sizes from one group to k: the smallest ones for their number of groups, which is doubled and has the halfway
+/// numbers between.
+std::vector<std::int64_t> groupSizes(std::int64_t k) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t groups = 1; groups <= k; groups *= 2)
+    for (const std::int64_t n : {groups, groups + groups / 2})
+      if (const std::int64_t size = (k + n - 1) / n; sizes.empty() || size < sizes.back()) sizes.push_back(size);
+  if (sizes.back() != 1) sizes.push_back(1);
+  return sizes;
+}
+
 /// Settings from the fastest to the smallest.
 std::vector<Candidate> candidates(const PlanRequest& request) {
   const std::int64_t k = request.shape.microBatches;
@@ -40,24 +51,16 @@ std::vector<Candidate> candidates(const PlanRequest& request) {
   const auto add = [&](Recompute recompute, bool offload, std::int64_t group, int slots) {
     if (request.recompute && *request.recompute != recompute) return;
     if (request.offloadActivations && *request.offloadActivations != offload) return;
-    if (request.group && std::min(*request.group, k) != group) return;
     all.push_back({recompute, offload, group, offload ? slots : 0});
   };
   using enum Recompute;
-  if (!request.shape.training) {
-    add(Full, false, 1, 0);
-    return all;
-  }
-  std::vector<std::int64_t> groups{k};
-  if (request.group) groups = {std::min(*request.group, k)};
+  if (!request.shape.training) return {{Full, false, 1, 0}};
+  const std::vector<std::int64_t> groups = request.group ? std::vector{std::min(*request.group, k)} : groupSizes(k);
   for (const std::int64_t group : groups) {
     for (const Recompute policy : {None, Selective, Full}) add(policy, false, group, 0);
-    for (const Recompute policy : {Full, Selective, None}) add(policy, true, group, 4);
+    for (const int slots : {4, 3})
+      for (const Recompute policy : {Full, Selective, None}) add(policy, true, group, slots);
   }
-  for (std::int64_t group = k / 2; group >= 1; group /= 2)
-    for (const Recompute policy : {None, Selective, Full}) add(policy, false, group, 0);
-  for (const std::int64_t group : {groups.front(), std::int64_t{1}})
-    for (const Recompute policy : {None, Selective, Full}) add(policy, true, group, 3);
   return all;
 }
 
@@ -98,21 +101,31 @@ Status checkCountable(const ModelSpec& spec, const RunShape& shape) {
                               formatCount(shape.microBatches), formatCount(shape.rows), formatCount(shape.context)));
 }
 
-/// Without training nothing changes the weights and nothing is timed: the most that fits is on the device, the head
-/// first, since it is the largest.
-std::optional<MemoryPlan> planInference(const ModelSpec& spec, const PlanRequest& request) {
-  const MemoryLayout layout(spec, shapeOf(request, candidates(request).front()));
-  std::vector<UnitHome> homes = policyHomes(spec, request.placement, layout.units().size());
-  const TierTotals limits = limitsOf(request);
-  if (!within(layout.totals(homes), limits)) return std::nullopt;
-  for (std::size_t i = 0; i < homes.size() && request.placement == PlacementPolicy::Auto; ++i) {
-    const std::size_t unit = homes.size() - 1 - i;
-    const UnitHome before = homes[unit];
-    // The tied matrix has its state on the host, where its rows are gathered; all others need no second copy.
-    homes[unit] = spec.tiedEmbeddings && i == 0 ? UnitHome::WeightsOnDevice : UnitHome::Device;
-    if (!within(layout.totals(homes), limits)) homes[unit] = before;
-  }
-  return layout.plan(std::move(homes));
+/// Without training nothing changes the weights and nothing is timed: the most that the device has room for is there,
+/// the head first, since it is the largest. What is there needs no second copy on the host, except for the tied matrix,
+/// whose rows are gathered there. Limits of host memory are not looked at.
+HomeCounts inferenceCounts(const MemoryLayout& layout, const PlanRequest& request) {
+  const ModelSpec& spec = layout.spec();
+  HomeCounts counts = policyCounts(spec, request.placement);
+  if (request.placement != PlacementPolicy::Auto) return counts;
+  const auto fits = [&] { return layout.totals(counts)[MemoryTier::Device] <= request.deviceLimit; };
+  const auto fill = [&](UnitHome head) {
+    counts = policyCounts(spec, PlacementPolicy::Host);
+    counts.head = head;
+    while (counts[UnitHome::Host] > 0) {
+      --counts[UnitHome::Host];
+      ++counts[UnitHome::Device];
+      if (fits()) continue;
+      ++counts[UnitHome::Host];
+      --counts[UnitHome::Device];
+      break;
+    }
+    return counts;
+  };
+  const HomeCounts without = fill(UnitHome::Host);
+  const HomeCounts with = fill(spec.tiedEmbeddings ? UnitHome::WeightsOnDevice : UnitHome::Device);
+  const bool fitsWith = fits();
+  return fitsWith && layout.totals(with)[MemoryTier::Host] <= layout.totals(without)[MemoryTier::Host] ? with : without;
 }
 
 Error shortfall(const ModelSpec& spec, const PlanRequest& request, Bytes leastHost) {
@@ -131,10 +144,21 @@ Error shortfall(const ModelSpec& spec, const PlanRequest& request, Bytes leastHo
                       formatBytes(request.hostLimit), formatBytes(leastHost), leastHost, more)};
 }
 
+Result<PlannedStep> planInference(const ModelSpec& spec, const PlanRequest& request) {
+  const MemoryLayout layout(spec, shapeOf(request, candidates(request).front()));
+  const HomeCounts counts = inferenceCounts(layout, request);
+  const TierTotals totals = layout.totals(counts);
+  if (!within(totals, limitsOf(request))) return tl::unexpected(shortfall(spec, request, totals[MemoryTier::Host]));
+  MemoryPlan plan = layout.plan(spreadHomes(counts));
+  setLimits(plan, request);
+  return PlannedStep{std::move(plan), {}, {}, 0};
+}
+
 /// Doubles the batches until compute binds, then halves the interval.
 double computeBindsFrom(const StepCount& count, const PlannedStep& step, const StepRates& rates, bool split) {
+  const HomeCounts counts = countHomes(step.memory.homes);
   const auto binds = [&](double batches) {
-    return predictStep(count.work(step.memory.homes, batches), rates, split).computeBinds;
+    return predictStep(count.work(counts, batches), rates, split).computeBinds;
   };
   double least = 0, most = 1;
   while (!binds(most)) {
@@ -164,17 +188,24 @@ PlannedStep predict(const MemoryLayout& layout, const PlanRequest& request, Memo
 } // namespace
 
 MemoryPlan smallestPlan(const ModelSpec& spec, const PlanRequest& request) {
-  std::optional<MemoryPlan> smallest;
+  std::optional<Candidate> smallest;
+  Bytes least = 0;
+  const HomeCounts counts = policyCounts(spec, request.placement);
   for (const Candidate& candidate : candidates(request)) {
-    const MemoryLayout layout(spec, shapeOf(request, candidate));
-    std::vector<UnitHome> homes = policyHomes(spec, request.placement, layout.units().size());
-    if (request.diskLimit > 0 && !within(layout.totals(homes), limitsOf(request)))
-      homes = leastMemoryHomes(layout, limitsOf(request), std::move(homes));
-    if (!smallest || layout.totals(homes)[MemoryTier::Device] < smallest->total(MemoryTier::Device))
-      smallest = layout.plan(std::move(homes));
+    const Bytes device = MemoryLayout(spec, shapeOf(request, candidate)).totals(counts)[MemoryTier::Device];
+    if (smallest && device >= least) continue;
+    smallest = candidate;
+    least = device;
   }
-  setLimits(*smallest, request);
-  return *smallest;
+  const MemoryLayout layout(spec, shapeOf(request, *smallest));
+  TierTotals limits = limitsOf(request);
+  limits[MemoryTier::Device] = least;
+  HomeCounts placed = counts;
+  if (request.diskLimit > 0 && request.shape.training && !within(layout.totals(counts), limits))
+    placed = PlacementSearch(layout, {limits, {}, false, request.placement}).leanest().value_or(counts);
+  MemoryPlan plan = layout.plan(spreadHomes(placed));
+  setLimits(plan, request);
+  return plan;
 }
 
 PlannedStep predictPlan(const ModelSpec& spec, const PlanRequest& request, MemoryPlan memory) {
@@ -184,26 +215,31 @@ PlannedStep predictPlan(const ModelSpec& spec, const PlanRequest& request, Memor
 
 Result<PlannedStep> planStep(const ModelSpec& spec, const PlanRequest& request) {
   MILLRACE_CHECK(checkCountable(spec, request.shape));
+  if (!request.shape.training) return planInference(spec, request);
   const TierTotals limits = limitsOf(request);
   const StepRates rates = request.rates.value_or(ordinaryRates());
-  Bytes leastHost = 0;
-  if (!request.shape.training) {
-    std::optional<MemoryPlan> plan = planInference(spec, request);
-    if (!plan) return tl::unexpected(shortfall(spec, request, smallestPlan(spec, request).total(MemoryTier::Host)));
-    setLimits(*plan, request);
-    return PlannedStep{std::move(*plan), {}, {}, 0};
+  const auto eachSearch = [&](const auto& visit) {
+    for (const Candidate& candidate : candidates(request)) {
+      const MemoryLayout layout(spec, shapeOf(request, candidate));
+      visit(candidate, layout, PlacementSearch(layout, {limits, rates, request.splitUpdates, request.placement}));
+    }
+  };
+  std::optional<Placement> best;
+  std::optional<Candidate> chosen;
+  eachSearch([&](const Candidate& candidate, const MemoryLayout&, const PlacementSearch& search) {
+    const std::optional<Placement> found = search.best(best ? best->seconds : INFINITY);
+    if (!found) return;
+    best = found;
+    chosen = candidate;
+  });
+  if (chosen) {
+    const MemoryLayout layout(spec, shapeOf(request, *chosen));
+    return predict(layout, request, layout.plan(spreadHomes(best->counts)));
   }
-  std::optional<PlannedStep> best;
-  for (const Candidate& candidate : candidates(request)) {
-    const MemoryLayout layout(spec, shapeOf(request, candidate));
-    const PlacementSearch search(layout, {limits, rates, request.splitUpdates, request.placement});
-    const Bytes host = search.leastHost();
-    if (leastHost == 0 || host < leastHost) leastHost = host;
-    const std::optional<Placement> found = search.best(best ? best->time.seconds : INFINITY);
-    if (!found) continue;
-    best.emplace(predict(layout, request, layout.plan(found->homes)));
-  }
-  if (best) return std::move(*best);
+  Bytes leastHost = INT64_MAX;
+  eachSearch([&](const Candidate&, const MemoryLayout& layout, const PlacementSearch& search) {
+    if (const auto lean = search.leanest()) leastHost = std::min(leastHost, layout.totals(*lean)[MemoryTier::Host]);
+  });
   return tl::unexpected(shortfall(spec, request, leastHost));
 }
 

@@ -1,6 +1,8 @@
 #include "plan/step_time.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 namespace millrace {
 
@@ -31,6 +33,15 @@ double disk(const PhaseWork& phase, const StepRates& rates) {
   return over(phase.diskRead, rates.diskRead) + over(phase.diskWrite, rates.diskWrite);
 }
 
+/// AdamW on host threads, slower while copies go on; only ever slower.
+double hostAdamW(double parameters, double copying, const StepRates& rates) {
+  const double beside = over(parameters, std::min(rates.update, rates.updateBesideCopies));
+  if (beside <= copying) return beside;
+  if (!(rates.update > 0)) return over(parameters, 0);
+  const double slower = 1 - std::min(1.0, rates.updateBesideCopies / rates.update);
+  return copying * slower + parameters / rates.update;
+}
+
 /// Everything takes its turn on the same cores; a copy keeps one of them busy.
 void predictShared(const StepWork& work, const StepRates& rates, StepTime& time) {
   const double threads = std::max(1, rates.threads);
@@ -42,30 +53,48 @@ void predictShared(const StepWork& work, const StepRates& rates, StepTime& time)
   time.backward = compute(work.backward, rates) + copies(work.backward) + disk(work.backward, rates);
   (work.updatesInForward ? time.forward : time.backward) += updates;
   time.seconds = time.bound = time.forward + time.backward;
-  const auto most = std::max_element(time.busy.begin(), time.busy.end());
-  time.bottleneck = static_cast<StepResource>(most - time.busy.begin());
+  std::array<double, stepResources> takes = time.busy;
+  for (const StepResource copy : {StepResource::BusIn, StepResource::BusOut})
+    takes[static_cast<std::size_t>(copy)] /= threads;
+  time.bottleneck = static_cast<StepResource>(std::max_element(takes.begin(), takes.end()) - takes.begin());
   time.computeBinds = time.bottleneck == StepResource::Compute;
 }
 
-struct Split {
-  double moved = 0;   ///< parameters
-  double seconds = 0; ///< of AdamW and the bus beside forward
+/// Forward and the updates beside it, with so many parameters of host-resident blocks updated on the device.
+struct Beside {
+  double forward = 0; ///< seconds of the phase without AdamW on the host
+  double host = 0;    ///< seconds of that
+  double seconds() const { return std::max(forward, host); }
+  /// Of one unit, whose update nothing runs beside.
+  double end(double units) const { return std::min(forward, host) / units; }
 };
 
-/// AdamW of host-resident blocks, some of it on the device: as much as balances the host's time and the bus's.
-Split splitUpdates(const StepWork& work, const StepRates& rates, double host, double whileForward) {
-  const auto busWith = [&](double moved) {
-    return bus(work.forward.in + moved * work.updateBytesIn, work.forward.out + moved * work.updateBytesOut, rates);
+Beside besideForward(const StepWork& work, const StepRates& rates, double phase, double computing, double moved) {
+  const double copying =
+      bus(work.forward.in + moved * work.updateBytesIn, work.forward.out + moved * work.updateBytesOut, rates);
+  return {std::max({phase, computing + over(moved, rates.deviceUpdate), copying}),
+          hostAdamW(work.hostUpdates + work.diskUpdates - moved, copying, rates)};
+}
+
+/// How many: as many as balance the host's time and the bus's. The time is convex in their number, so that the interval
+/// can be narrowed.
+double movedUpdates(const StepWork& work, const StepRates& rates, double phase, double computing, double units) {
+  const Beside none = besideForward(work, rates, phase, computing, 0);
+  if (none.host <= none.forward) return 0;
+  const auto seconds = [&](double moved) {
+    const Beside beside = besideForward(work, rates, phase, computing, moved);
+    return beside.seconds() + beside.end(units);
   };
-  const double rate = work.hostUpdates > 0 ? work.hostUpdates / host : 0;
-  const auto hostWith = [&](double moved) { return over(work.hostUpdates - moved, rate); };
-  if (hostWith(0) <= std::max(whileForward, busWith(0))) return {0, std::max(hostWith(0), busWith(0))};
   double least = 0, most = work.hostUpdates;
-  for (int i = 0; i < 30; ++i) {
-    const double middle = (least + most) / 2;
-    (hostWith(middle) > std::max(whileForward, busWith(middle)) ? least : most) = middle;
+  for (int i = 0; i < 40; ++i) {
+    const double first = least + (most - least) / 3;
+    const double second = most - (most - least) / 3;
+    if (seconds(first) <= seconds(second))
+      most = second;
+    else
+      least = first;
   }
-  return {most, std::max(hostWith(most), busWith(most))};
+  return seconds(most) < none.seconds() + none.end(units) ? most : 0;
 }
 
 /// What a phase waits for: its busiest resource.
@@ -79,46 +108,53 @@ struct Phase {
   }
 };
 
+StepResource slowerDisk(const PhaseWork& work, const StepRates& rates) {
+  return over(work.diskRead, rates.diskRead) >= over(work.diskWrite, rates.diskWrite) ? StepResource::DiskRead
+                                                                                      : StepResource::DiskWrite;
+}
+
+/// Compute and the bus.
 Phase busiest(const PhaseWork& work, const StepRates& rates, double computing) {
   Phase phase;
   phase.take(computing, StepResource::Compute);
-  phase.take(bus(work.in, work.out, rates), work.in >= work.out ? StepResource::BusIn : StepResource::BusOut);
-  phase.take(disk(work, rates), over(work.diskRead, rates.diskRead) >= over(work.diskWrite, rates.diskWrite)
-                                    ? StepResource::DiskRead
-                                    : StepResource::DiskWrite);
+  phase.take(bus(work.in, work.out, rates),
+             over(work.in, rates.in) >= over(work.out, rates.out) ? StepResource::BusIn : StepResource::BusOut);
   return phase;
 }
 
 /// Resources of their own: a phase takes as long as its busiest one. Forward waits for updates with clipping on;
-/// with it off they begin in backward and may run on beside the next forward.
+/// with it off they, and what they do to the disk, begin in backward and may run on beside the next forward.
 void predictApart(const StepWork& work, const StepRates& rates, bool split, StepTime& time) {
   const double units = std::max(1.0, work.units);
   const double onDevice = over(work.deviceUpdates, rates.deviceUpdate);
-  const double host = time[StepResource::HostAdamW];
-  Phase forward = busiest(work.forward, rates, compute(work.forward, rates) + (work.updatesInForward ? onDevice : 0));
+  const double forwardCompute = compute(work.forward, rates) + (work.updatesInForward ? onDevice : 0);
+  Phase forward = busiest(work.forward, rates, forwardCompute);
   Phase backward =
       busiest(work.backward, rates, compute(work.backward, rates) + (work.updatesInForward ? 0 : onDevice));
   // The first layer's weights precede all compute, the last gradient leaves after it.
   double ends =
       (bus(work.forward.in, work.forward.out, rates) + bus(work.backward.in, work.backward.out, rates)) / units;
+  double& host = time.busy[static_cast<std::size_t>(StepResource::HostAdamW)];
   if (work.updatesInForward) {
-    double beside = host;
-    if (split && work.hostUpdates > 0) {
-      const double inMemory = host * work.hostUpdates / (work.hostUpdates + work.diskUpdates);
-      const Split shared = splitUpdates(work, rates, inMemory, forward.seconds);
-      time.updatedOnDevice = shared.moved;
-      beside = std::max(shared.seconds, host - inMemory * shared.moved / work.hostUpdates);
-    }
-    ends += std::min(forward.seconds, beside) / units; // and so does its update
-    forward.take(beside, StepResource::HostAdamW);
+    forward.take(disk(work.forward, rates), slowerDisk(work.forward, rates));
+    backward.take(disk(work.backward, rates), slowerDisk(work.backward, rates));
+    const double moved = split ? movedUpdates(work, rates, forward.seconds, forwardCompute, units) : 0;
+    const Beside beside = besideForward(work, rates, forward.seconds, forwardCompute, moved);
+    time.updatedOnDevice = moved;
+    host = beside.host;
+    ends += std::min(beside.forward, beside.host) / units;   // and so does its update
+    forward.take(beside.seconds(), StepResource::HostAdamW); // what moved has made longer as well
     time.bound = forward.seconds + backward.seconds;
   } else {
-    Phase whole;
-    whole.take(host, StepResource::HostAdamW);
     PhaseWork both;
     both.diskRead = work.forward.diskRead + work.backward.diskRead;
     both.diskWrite = work.forward.diskWrite + work.backward.diskWrite;
-    whole.take(disk(both, rates), StepResource::DiskRead);
+    host = hostAdamW(work.hostUpdates + work.diskUpdates,
+                     bus(work.forward.in, work.forward.out, rates) + bus(work.backward.in, work.backward.out, rates),
+                     rates);
+    Phase whole;
+    whole.take(host, StepResource::HostAdamW);
+    whole.take(disk(both, rates), slowerDisk(both, rates));
     ends += host / units;
     time.bound = std::max(forward.seconds + backward.seconds, whole.seconds);
     if (whole.seconds > forward.seconds + backward.seconds)
@@ -176,7 +212,10 @@ StepRates stepRates(const HardwareProfile& profile, Precision precision, int gpu
     rates.update = 1 / (1 / rates.update + adding);
     rates.updateBesideCopies = 1 / (1 / rates.updateBesideCopies + adding);
   }
+  std::set<std::string> counted; // two folders of one disk are one disk
   for (const DiskFacts& disk : profile.disks) {
+    const std::string& which = disk.device.empty() ? disk.mountPoint : disk.device;
+    if (!which.empty() && !counted.insert(which).second) continue;
     rates.diskRead += disk.rates.read.perSecond;
     rates.diskWrite += disk.rates.write.perSecond;
   }
@@ -191,21 +230,17 @@ StepTime predictStep(const StepWork& work, const StepRates& rates, bool splitUpd
     time.busy[static_cast<std::size_t>(resource)] = seconds;
   };
   const double computing = compute(work.forward, rates) + compute(work.backward, rates);
-  set(StepResource::Compute, computing + over(work.deviceUpdates, rates.deviceUpdate));
-  set(StepResource::BusIn, over(work.forward.in + work.backward.in, rates.in));
-  set(StepResource::BusOut, over(work.forward.out + work.backward.out, rates.out));
-  // The bus is seldom still while a model streams; without traffic AdamW has the memory to itself.
-  const double share = std::min(1.0, over(work.forward.in + work.forward.out, rates.in) /
-                                         std::max(1e-12, over(work.hostUpdates + work.diskUpdates, rates.update)));
-  const double update =
-      rates.sharedCores ? rates.update : rates.update + share * (rates.updateBesideCopies - rates.update);
-  set(StepResource::HostAdamW, over(work.hostUpdates + work.diskUpdates, update));
   set(StepResource::DiskRead, over(work.forward.diskRead + work.backward.diskRead, rates.diskRead));
   set(StepResource::DiskWrite, over(work.forward.diskWrite + work.backward.diskWrite, rates.diskWrite));
   if (rates.sharedCores)
-    predictShared(work, rates, time);
+    set(StepResource::HostAdamW, over(work.hostUpdates + work.diskUpdates, rates.update));
   else
     predictApart(work, rates, splitUpdates, time);
+  const double moved = time.updatedOnDevice;
+  set(StepResource::Compute, computing + over(work.deviceUpdates + moved, rates.deviceUpdate));
+  set(StepResource::BusIn, over(work.forward.in + work.backward.in + moved * work.updateBytesIn, rates.in));
+  set(StepResource::BusOut, over(work.forward.out + work.backward.out + moved * work.updateBytesOut, rates.out));
+  if (rates.sharedCores) predictShared(work, rates, time);
   return time;
 }
 

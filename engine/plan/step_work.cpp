@@ -43,8 +43,33 @@ void countDeviceBytes(const ModelSpec& spec, const RunShape& shape, StepWork& wo
   const bool again = shape.recompute != Recompute::None;
   work.forward.deviceBytes = layers * forward;
   work.backward.deviceBytes = layers * (backward + (again ? forward : 0));
-  // Logits in fp32 are written, read and written as gradients, and read twice.
+  // Cross-entropy reads fp32 logits twice and writes their gradients in place.
   work.backward.deviceBytes += work.tokens * 4 * 3 * static_cast<double>(spec.vocabulary);
+}
+
+/// Records leave in forward and come back in backward. The gradient of the activations travels in a record of its own,
+/// which leaves once when all is done. Where a group has more records in use than there are slots, that record gives
+/// way between visits, and a layer's input has gone before its forward comes.
+void countOffloading(const MemoryLayout& layout, double groups, StepWork& work) {
+  const RunShape& shape = layout.shape();
+  const auto microBatches = static_cast<double>(shape.microBatches);
+  const double visits = static_cast<double>(layout.spec().layers.size()) * microBatches;
+  const auto input = static_cast<double>(layout.layer().inputBytes());
+  const auto record = static_cast<double>(layout.layer().recordBytes());
+  const std::int64_t spare = shape.activationSlots - shape.group;
+  work.forward.out += visits * record;
+  if (spare >= 2) { // where forward turns to backward the slots hold the last records
+    work.backward.in += std::max(0.0, visits - groups * static_cast<double>(spare)) * record;
+    work.backward.out += microBatches * input;
+    return;
+  }
+  work.backward.in += visits * record;
+  if (shape.group > 2) work.forward.in += visits * input;
+  // From the last layer's output on: written by forward, by the head and by every layer; read by these and the
+  // embedding. Less what the slots still held.
+  const double held = groups * static_cast<double>(std::max<std::int64_t>(0, spare + 1));
+  work.backward.in += (visits + 2 * microBatches - 3 * held) * input;
+  work.backward.out += (visits + 2 * microBatches - 1.5 * held) * input;
 }
 
 } // namespace
@@ -76,20 +101,7 @@ StepCount::StepCount(const MemoryLayout& layout) : m_layout(layout) {
                        (rows + positions) * row * static_cast<double>(shape.weightBytes());
   m_base.backward.out += (rows + positions) * row * 4;
 
-  if (shape.offloadActivations) {
-    // Records leave in forward and come back in backward; a layer's input comes again for its forward once more
-    // micro-batches than there are slots have passed in between.
-    const double visits = static_cast<double>(spec.layers.size()) * microBatches;
-    const auto input = static_cast<double>(layout.layer().inputBytes());
-    m_base.forward.out += visits * static_cast<double>(layout.layer().recordBytes());
-    m_base.forward.in += shape.group + 1 > shape.activationSlots ? visits * input : 0;
-    m_base.backward.in += visits * static_cast<double>(layout.layer().recordBytes());
-    // The gradient of the activations travels in a record of its own, which gives way between visits.
-    if (shape.group + 1 > shape.activationSlots) {
-      m_base.backward.in += visits * input;
-      m_base.backward.out += visits * input;
-    }
-  }
+  if (shape.offloadActivations) countOffloading(layout, m_groups, m_base);
   // Tables are updated where their rows are gathered.
   for (const BlockSpec& block : layout.blocks())
     if (block.kind == BlockKind::Embedding || block.kind == BlockKind::Positions)
@@ -100,66 +112,63 @@ StepCount::StepCount(const MemoryLayout& layout) : m_layout(layout) {
   m_base.updateBytesOut = state + weights;
 }
 
-StepWork StepCount::work(std::span<const UnitHome> homes, double batches) const {
-  const RunShape& shape = m_layout.shape();
+/// So many units with this home; without what streamed layers bring in.
+void StepCount::addUnits(StepWork& work, const StreamUnit& unit, UnitHome home, double count) const {
+  const auto weights = static_cast<double>(m_layout.shape().weightBytes());
+  const auto state = static_cast<double>(m_layout.updateBytes());
+  const double elements = count * static_cast<double>(unit.elements);
+  // A tied matrix counts with the tables: it is updated there, whatever its head's home.
+  double updated = 0, leaves = 0, waiting = 0;
+  for (const std::size_t b : unit.blocks) {
+    const BlockSpec& block = m_layout.blocks()[b];
+    const double ofBlock = count * static_cast<double>(block.elements);
+    const auto bytes = static_cast<double>(m_layout.waitingBytes(block.kind));
+    if (block.kind != BlockKind::Embedding) updated += ofBlock;
+    leaves += ofBlock * (bytes == 2 ? 2 : 4);
+    waiting += ofBlock * bytes;
+  }
+  if (home == UnitHome::Device) {
+    work.deviceUpdates += updated;
+    return;
+  }
+  if (unit.isHead() || home == UnitHome::WeightsOnDevice) // in a place of its own on the device
+    (unit.isHead() ? work.backward : work.forward).in += elements * weights;
+  // Sums of all groups but the last leave in fp32 and come back.
+  work.backward.out += leaves + (m_groups - 1) * elements * 4;
+  work.backward.in += (m_groups - 1) * elements * 4;
+
+  (onDisk(home) ? work.diskUpdates : work.hostUpdates) += updated;
+  if (!onDisk(home)) return;
+  PhaseWork& update = work.updatesInForward ? work.forward : work.backward;
+  update.diskRead += updated * state;
+  update.diskWrite += updated * state;
+  if (home != UnitHome::Disk) return;
+  update.diskRead += updated * weights + waiting;
+  update.diskWrite += updated * weights;
+  work.backward.diskWrite += waiting + (m_groups - 1) * elements * 4;
+  work.backward.diskRead += m_groups * elements * weights + (m_groups - 1) * elements * 4;
+  // The first forward takes the weights from the update that ran just ahead of it.
+  work.forward.diskRead += (m_groups - (work.updatesInForward ? 1 : 0)) * elements * weights;
+}
+
+StepWork StepCount::work(const HomeCounts& counts, double batches) const {
   StepWork work = m_base;
   work.tokens *= batches;
   for (PhaseWork* phase : {&work.forward, &work.backward})
     for (double* amount : {&phase->products, &phase->attention, &phase->deviceBytes, &phase->in, &phase->out})
       *amount *= batches;
-  const auto weights = static_cast<double>(shape.weightBytes());
-  const auto state = static_cast<double>(m_layout.updateBytes());
-  std::int64_t streamed = 0;
-  double streamedElements = 0;
-  for (std::size_t u = 0; u < homes.size(); ++u) {
-    const StreamUnit& unit = m_layout.units()[u];
-    const UnitHome home = homes[u];
-    const auto elements = static_cast<double>(unit.elements);
-    // A tied matrix counts with the tables: it is updated there, whatever its head's home.
-    double updated = 0;
-    for (const std::size_t b : unit.blocks)
-      if (m_layout.blocks()[b].kind != BlockKind::Embedding)
-        updated += static_cast<double>(m_layout.blocks()[b].elements);
-    if (home == UnitHome::Device) {
-      work.deviceUpdates += updated;
-      continue;
-    }
-    if (unit.isHead() || home == UnitHome::WeightsOnDevice) { // in a place of its own on the device
-      (unit.isHead() ? work.backward : work.forward).in += elements * weights;
-    } else {
-      ++streamed;
-      streamedElements += elements;
-    }
-    double leaves = 0, waiting = 0;
-    for (const std::size_t b : unit.blocks) {
-      const BlockSpec& block = m_layout.blocks()[b];
-      const auto bytes = static_cast<double>(m_layout.waitingBytes(block.kind));
-      leaves += static_cast<double>(block.elements) * (bytes == 2 ? 2 : 4);
-      waiting += static_cast<double>(block.elements) * bytes;
-    }
-    // Sums of all groups but the last leave in fp32 and come back.
-    work.backward.out += leaves + (m_groups - 1) * elements * 4;
-    work.backward.in += (m_groups - 1) * elements * 4;
-
-    (onDisk(home) ? work.diskUpdates : work.hostUpdates) += updated;
-    if (!onDisk(home)) continue;
-    PhaseWork& update = work.updatesInForward ? work.forward : work.backward;
-    update.diskRead += updated * state;
-    update.diskWrite += updated * state;
-    if (home != UnitHome::Disk) continue;
-    update.diskRead += updated * weights + waiting;
-    update.diskWrite += updated * weights;
-    work.backward.diskWrite += waiting + (m_groups - 1) * elements * 4;
-    work.backward.diskRead += m_groups * elements * weights + (m_groups - 1) * elements * 4;
-    // The first forward takes the weights from the update that ran just ahead of it.
-    work.forward.diskRead += (m_groups - (work.updatesInForward ? 1 : 0)) * elements * weights;
-  }
+  for (std::size_t home = 0; home < unitHomes; ++home)
+    if (counts.layers[home] > 0)
+      addUnits(work, m_layout.units().front(), static_cast<UnitHome>(home), static_cast<double>(counts.layers[home]));
+  addUnits(work, m_layout.units().back(), counts.head, 1);
+  work.backward.out += static_cast<double>((1 + m_layout.blocks().size()) * 8); // the loss and sums of squares
   // Where forward turns to backward, and a group to the next, the slots hold the last layers already.
+  const auto streamed = static_cast<double>(counts.streamed());
   if (streamed > 0) {
-    const double held = std::min(static_cast<double>(shape.slots), static_cast<double>(streamed));
-    const double share = 1 - held / static_cast<double>(streamed);
-    work.forward.in += streamedElements * weights * (1 + (m_groups - 1) * share);
-    work.backward.in += streamedElements * weights * m_groups * share;
+    const double bytes = static_cast<double>(m_layout.units().front().elements * m_layout.shape().weightBytes());
+    const double comes = bytes * (streamed - std::min(static_cast<double>(m_layout.shape().slots), streamed));
+    work.forward.in += bytes * streamed + comes * (m_groups - 1);
+    work.backward.in += comes * m_groups;
   }
   return work;
 }

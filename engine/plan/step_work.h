@@ -39,10 +39,14 @@ class StepCount {
   /// The layout must outlive it.
   explicit StepCount(const MemoryLayout& layout);
 
-  /// Homes by unit. batches: as if the step had so many times its tokens, in as many groups.
-  StepWork work(std::span<const UnitHome> homes, double batches = 1) const;
+  /// Homes by unit. batches: as if the step had so many times its tokens, in as many groups. Takes no time that grows
+  /// with the model.
+  StepWork work(const HomeCounts& counts, double batches = 1) const;
+  StepWork work(std::span<const UnitHome> homes, double batches = 1) const { return work(countHomes(homes), batches); }
 
  private:
+  void addUnits(StepWork& work, const StreamUnit& unit, UnitHome home, double count) const;
+
   const MemoryLayout& m_layout;
   double m_groups = 1;
   StepWork m_base; ///< of no unit in particular
