@@ -11,8 +11,9 @@ namespace {
 namespace name = allocation_name;
 using enum MemoryTier;
 
-/// Units that are read from disk, or updated there, at one time; each has its buffers in host memory.
+/// What is on disk passes through host memory in pieces, of which so many are under way at one time.
 constexpr int diskBuffers = 3;
+constexpr Bytes diskPiece = 64 * MiB;
 
 /// For visits: adds up what they give.
 auto into(TierTotals& totals) {
@@ -50,25 +51,24 @@ HomeCounts countHomes(std::span<const UnitHome> homes) {
   return counts;
 }
 
-MemoryLayout::MemoryLayout(const ModelSpec& spec, const RunShape& shape)
+MemoryLayout::MemoryLayout(const ModelSpec& spec, const RunShape& shape, std::shared_ptr<const ModelParts> parts)
     : m_spec(spec),
       m_shape(shape),
-      m_blocks(blocksOf(spec)),
-      m_units(unitsOf(m_blocks)),
+      m_parts(std::move(parts)),
       m_layer(spec, shape),
       m_head(spec, shape),
       m_rowGradients(spec, shape),
       m_batch(spec, shape) {
-  for ([[maybe_unused]] const StreamUnit& unit : m_units)
-    assert(unit.isHead() || unit.elements == m_units.front().elements); // or homes could not be counted
+  for ([[maybe_unused]] const StreamUnit& unit : units())
+    assert(unit.isHead() || unit.elements == units().front().elements); // or homes could not be counted
   visitTables(into(m_fixed));
   visitActivations(ofEachDevice(m_shape, into(m_fixed)));
   for (std::size_t home = 0; home < unitHomes; ++home) {
     const auto unitHome = static_cast<UnitHome>(home);
     visitState(0, unitHome, into(m_layerTotals[home]));
     visitResident(0, unitHome, into(m_layerTotals[home]));
-    visitState(m_units.size() - 1, unitHome, into(m_headTotals[home]));
-    visitResident(m_units.size() - 1, unitHome, into(m_headTotals[home]));
+    visitState(units().size() - 1, unitHome, into(m_headTotals[home]));
+    visitResident(units().size() - 1, unitHome, into(m_headTotals[home]));
   }
 }
 
@@ -84,7 +84,7 @@ Bytes MemoryLayout::waitingBytes(BlockKind kind) const {
 /// State of a block in the tiers of its unit's home.
 template <class Add>
 void MemoryLayout::visitBlock(std::size_t index, UnitHome home, const Add& add) const {
-  const BlockSpec& block = m_blocks[index];
+  const BlockSpec& block = blocks()[index];
   const MemoryTier weights = home == UnitHome::Device ? Device : home == UnitHome::Disk ? Disk : Host;
   const MemoryTier update = home == UnitHome::Device ? Device : onDisk(home) ? Disk : Host;
   const auto plane = [&](Plane which, MemoryTier tier, MemoryCategory category, Bytes bytes) {
@@ -105,20 +105,20 @@ void MemoryLayout::visitBlock(std::size_t index, UnitHome home, const Add& add) 
 /// Embedding tables stay on the host, where their rows are gathered; a tied matrix is one of them.
 template <class Add>
 void MemoryLayout::visitTables(const Add& add) const {
-  for (std::size_t b = 0; b < m_blocks.size(); ++b)
-    if (isTable(m_blocks[b])) visitBlock(b, UnitHome::Host, add);
+  for (std::size_t b = 0; b < blocks().size(); ++b)
+    if (isTable(blocks()[b])) visitBlock(b, UnitHome::Host, add);
 }
 
 template <class Add>
 void MemoryLayout::visitState(std::size_t unit, UnitHome home, const Add& add) const {
-  for (const std::size_t b : m_units[unit].blocks)
-    if (!isTable(m_blocks[b])) visitBlock(b, home, add);
+  for (const std::size_t b : units()[unit].blocks)
+    if (!isTable(blocks()[b])) visitBlock(b, home, add);
 }
 
 /// What the device has of a unit alone.
 template <class Add>
 void MemoryLayout::visitResident(std::size_t unit, UnitHome home, const Add& add) const {
-  const StreamUnit& what = m_units[unit];
+  const StreamUnit& what = units()[unit];
   const auto index = static_cast<std::int64_t>(unit);
   const bool device = home == UnitHome::Device;
   if (home == UnitHome::WeightsOnDevice)
@@ -139,8 +139,8 @@ void MemoryLayout::visitResident(std::size_t unit, UnitHome home, const Add& add
 /// What layers stream through in turn.
 template <class Add>
 void MemoryLayout::visitSlots(const HomeCounts& counts, const Add& add) const {
-  const std::int64_t elements = m_units.front().elements;
-  const auto layers = static_cast<std::int64_t>(m_units.size()) - 1;
+  const std::int64_t elements = units().front().elements;
+  const auto layers = static_cast<std::int64_t>(units().size()) - 1;
   for (int slot = 0; slot < std::min<std::int64_t>(m_shape.slots, counts.streamed()); ++slot)
     add([&] { return name::weightSlot(slot); }, Device, MemoryCategory::WeightSlots, elements * m_shape.weightBytes());
   if (!m_shape.training) return;
@@ -169,16 +169,18 @@ void MemoryLayout::visitDiskBuffers(const HomeCounts& counts, const Add& add) co
     streamedElements = std::max(streamedElements, unit.elements);
   };
   for (const UnitHome home : {UnitHome::MomentsOnDisk, UnitHome::Disk})
-    take(m_units.front(), BlockKind::Mlp, home, counts[home]);
-  take(m_units.back(), BlockKind::Head, counts.head, 1);
-  for (int i = 0; i < std::min<std::int64_t>(diskBuffers, streamed); ++i) {
-    add([&] { return name::diskWeights(i); }, Host, MemoryCategory::Staging, streamedElements * m_shape.weightBytes());
-    if (m_shape.training && m_shape.clip != ClipMode::Off)
-      add([&] { return name::diskGradients(i); }, Host, MemoryCategory::Staging, streamedElements * 4);
-  }
+    take(units().front(), BlockKind::Mlp, home, counts[home]);
+  take(units().back(), BlockKind::Head, counts.head, 1);
+  const auto buffers = [&](std::int64_t units, Bytes bytes, std::string (*naming)(int)) {
+    const Bytes piece = std::min(bytes, diskPiece);
+    const std::int64_t pieces = units * ((bytes + diskPiece - 1) / diskPiece);
+    for (int i = 0; i < std::min<std::int64_t>(diskBuffers, pieces); ++i)
+      add([&] { return naming(i); }, Host, MemoryCategory::Staging, piece);
+  };
+  buffers(streamed, streamedElements * m_shape.weightBytes(), &name::diskWeights);
   if (!m_shape.training) return;
-  for (int i = 0; i < std::min<std::int64_t>(diskBuffers, updated); ++i)
-    add([&] { return name::diskState(i); }, Host, MemoryCategory::Staging, state);
+  if (m_shape.clip != ClipMode::Off) buffers(streamed, streamedElements * 4, &name::diskGradients);
+  buffers(updated, state, &name::diskState);
 }
 
 template <class Add>
@@ -202,7 +204,7 @@ void MemoryLayout::visitActivations(const Add& add) const {
   const Bytes positionRows = m_spec.learnedPositions
                                  ? alignUp(std::max(m_shape.context, m_shape.cacheTokens) * m_spec.hidden * activation)
                                  : 0;
-  const Bytes scalars = (1 + static_cast<Bytes>(m_blocks.size())) * 8;
+  const Bytes scalars = (1 + static_cast<Bytes>(blocks().size())) * 8;
   named(name::workspace, Device, MemoryCategory::Workspace,
         std::max({m_layer.workspaceBytes(), m_head.bytes, m_shape.training ? m_rowGradients.bytes : 0}));
   named(name::embeddingRows, Device, MemoryCategory::EmbeddingRows, rows + positionRows);
@@ -243,8 +245,8 @@ MemoryPlan MemoryLayout::plan(std::vector<UnitHome> homes) const {
   };
   const HomeCounts counts = countHomes(homes);
   visitTables(add);
-  for (std::size_t u = 0; u < m_units.size(); ++u) visitState(u, homes[u], add);
-  for (std::size_t u = 0; u < m_units.size(); ++u) visitResident(u, homes[u], add);
+  for (std::size_t u = 0; u < units().size(); ++u) visitState(u, homes[u], add);
+  for (std::size_t u = 0; u < units().size(); ++u) visitResident(u, homes[u], add);
   visitSlots(counts, ofEachDevice(m_shape, add));
   visitDiskBuffers(counts, add);
   visitActivations(ofEachDevice(m_shape, add));

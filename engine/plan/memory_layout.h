@@ -8,6 +8,7 @@
 #include "plan/memory_plan.h"
 
 #include <array>
+#include <memory>
 #include <span>
 
 namespace millrace {
@@ -30,15 +31,25 @@ struct HomeCounts {
 /// homes by unit of unitsOf().
 HomeCounts countHomes(std::span<const UnitHome> homes);
 
+/// What all layouts of a model share.
+struct ModelParts {
+  explicit ModelParts(const ModelSpec& spec) : blocks(blocksOf(spec)), units(unitsOf(blocks)) {}
+  std::vector<BlockSpec> blocks;
+  std::vector<StreamUnit> units;
+};
+
 /// The spec must outlive it.
 class MemoryLayout {
  public:
-  MemoryLayout(const ModelSpec& spec, const RunShape& shape);
+  MemoryLayout(const ModelSpec& spec, const RunShape& shape)
+      : MemoryLayout(spec, shape, std::make_shared<const ModelParts>(spec)) {}
+  /// For many layouts of one model.
+  MemoryLayout(const ModelSpec& spec, const RunShape& shape, std::shared_ptr<const ModelParts> parts);
 
   const ModelSpec& spec() const { return m_spec; }
   const RunShape& shape() const { return m_shape; }
-  const std::vector<BlockSpec>& blocks() const { return m_blocks; }
-  const std::vector<StreamUnit>& units() const { return m_units; }
+  const std::vector<BlockSpec>& blocks() const { return m_parts->blocks; }
+  const std::vector<StreamUnit>& units() const { return m_parts->units; }
   const LayerLayout& layer() const { return m_layer; }
   const BatchLayout& batch() const { return m_batch; }
 
@@ -71,8 +82,7 @@ class MemoryLayout {
 
   const ModelSpec& m_spec;
   const RunShape m_shape;
-  const std::vector<BlockSpec> m_blocks;
-  const std::vector<StreamUnit> m_units;
+  const std::shared_ptr<const ModelParts> m_parts;
   const LayerLayout m_layer;
   const HeadLayout m_head;
   const EmbeddingGradientLayout m_rowGradients;

@@ -12,24 +12,20 @@ constexpr std::int64_t coarseSteps = 16;
 /// Up to so many layers beside those on the device all their homes are tried.
 constexpr std::int64_t tryAll = 12;
 
-double timeOf(const std::optional<Placement>& placement) {
-  return placement ? placement->seconds : INFINITY;
-}
-
 } // namespace
 
 PlacementSearch::PlacementSearch(const MemoryLayout& layout, const PlacementGoal& goal)
     : m_layout(layout), m_goal(goal), m_count(layout), m_layers(static_cast<std::int64_t>(layout.units().size()) - 1) {}
 
-double PlacementSearch::secondsOf(const HomeCounts& counts) const {
-  return predictStep(m_count.work(counts), m_goal.rates, m_goal.splitUpdates).seconds;
+double PlacementSearch::costOf(const HomeCounts& counts) const {
+  return predictStep(m_count.work(counts), m_goal.rates, m_goal.splitUpdates).cost();
 }
 
 /// Whether it fits.
 bool PlacementSearch::consider(const HomeCounts& counts, std::optional<Placement>& best) const {
   if (!within(m_layout.totals(counts), m_goal.limits)) return false;
-  const double seconds = secondsOf(counts);
-  if (!best || seconds < best->seconds) best = Placement{counts, seconds};
+  const double cost = costOf(counts);
+  if (!best || cost < best->cost) best = Placement{counts, cost};
   return true;
 }
 
@@ -46,12 +42,12 @@ std::int64_t PlacementSearch::most(std::int64_t limit, const Set& set, MemoryTie
   return least;
 }
 
-/// Layers that are in counts' Host still, between host memory and disk; the time of what they become, or, where that
-/// cannot be the best, a time that is less. Nothing is faster than all of them in host memory.
+/// Layers that are in counts' Host still, between host memory and disk; the cost of what they become, or, where that
+/// cannot be the best, a cost that is less. Nothing is faster than all of them in host memory.
 double PlacementSearch::placeRest(HomeCounts counts, std::optional<Placement>& best) const {
   using enum UnitHome;
-  const double least = secondsOf(counts);
-  if (best && least >= best->seconds) return least;
+  const double least = costOf(counts);
+  if (best && least >= best->cost) return least;
   const TierTotals totals = m_layout.totals(counts);
   if (totals[MemoryTier::Device] > m_goal.limits[MemoryTier::Device]) return INFINITY;
   std::optional<Placement> here;
@@ -78,8 +74,8 @@ double PlacementSearch::placeRest(HomeCounts counts, std::optional<Placement>& b
       mix([&](std::int64_t n) { return with(n, rest - n); });
     }
   }
-  if (here && (!best || here->seconds < best->seconds)) best = here;
-  return timeOf(here);
+  if (here && (!best || here->cost < best->cost)) best = here;
+  return here ? here->cost : INFINITY;
 }
 
 std::vector<UnitHome> PlacementSearch::heads() const {
@@ -122,11 +118,11 @@ void PlacementSearch::searchHead(UnitHome head, std::optional<Placement>& best) 
         m_layers - device, [&](std::int64_t n) { return withWeights(device, n); }, MemoryTier::Device);
   };
   std::int64_t bestDevice = 0, bestWeights = 0;
-  double fastest = INFINITY;
+  double lowest = INFINITY;
   const auto look = [&](std::int64_t device, std::int64_t weights) {
-    const double seconds = placeRest(withWeights(device, weights), best);
-    if (seconds >= fastest) return;
-    fastest = seconds;
+    const double cost = placeRest(withWeights(device, weights), best);
+    if (cost >= lowest) return;
+    lowest = cost;
     bestDevice = device;
     bestWeights = weights;
   };
@@ -142,7 +138,7 @@ void PlacementSearch::searchHead(UnitHome head, std::optional<Placement>& best) 
     weightsStep = std::max(weightsStep, step);
     forEach(limit, step, [&](std::int64_t weights) { look(device, weights); });
   });
-  if (!(fastest < INFINITY)) return;
+  if (!(lowest < INFINITY)) return;
   for (std::int64_t d = deviceStep, w = weightsStep; d > 1 || w > 1;) {
     d = std::max<std::int64_t>(1, d / 2);
     w = std::max<std::int64_t>(1, w / 2);
@@ -163,7 +159,7 @@ std::optional<Placement> PlacementSearch::best(double toBeat) const {
   std::optional<Placement> best;
   if (m_goal.policy == PlacementPolicy::Weights || m_goal.policy == PlacementPolicy::Device) {
     HomeCounts counts = policyCounts(spec, m_goal.policy);
-    if (consider(counts, best) && best->seconds < toReach) return best;
+    if (consider(counts, best) && best->cost < toReach) return best;
     return std::nullopt;
   }
   // Nothing can be faster than the device alone, and nothing that fits is there when the leanest does not.
@@ -172,12 +168,12 @@ std::optional<Placement> PlacementSearch::best(double toBeat) const {
   all.head = UnitHome::Device;
   StepWork least = m_count.work(all);
   least.deviceUpdates = 0;
-  if (predictStep(least, m_goal.rates, m_goal.splitUpdates).seconds >= toReach) return std::nullopt;
+  if (predictStep(least, m_goal.rates, m_goal.splitUpdates).cost() >= toReach) return std::nullopt;
   const std::optional<HomeCounts> lean = leanest();
   if (!lean || !consider(*lean, best)) return std::nullopt;
-  best->seconds = std::min(best->seconds, toReach); // what is not faster need not be looked at
+  best->cost = std::min(best->cost, toReach); // what is not faster need not be looked at
   for (const UnitHome head : heads()) searchHead(head, best);
-  if (best->seconds < toReach) return best;
+  if (best->cost < toReach) return best;
   return std::nullopt;
 }
 

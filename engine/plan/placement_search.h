@@ -20,7 +20,7 @@ struct PlacementGoal {
 
 struct Placement {
   HomeCounts counts;
-  double seconds = 0;
+  double cost = 0; ///< StepTime::cost()
 };
 
 class PlacementSearch {
@@ -28,7 +28,7 @@ class PlacementSearch {
   /// The layout must outlive it.
   PlacementSearch(const MemoryLayout& layout, const PlacementGoal& goal);
 
-  /// nullopt: nothing fits that is faster than `toBeat` seconds by more than a thousandth.
+  /// nullopt: nothing fits that is better than a cost of `toBeat` by more than a thousandth.
   std::optional<Placement> best(double toBeat) const;
 
   /// Of the placements that device and disk have room for the one that needs the least host memory; nullopt: there is
@@ -38,7 +38,7 @@ class PlacementSearch {
  private:
   std::vector<UnitHome> heads() const;
   std::int64_t mostOnDevice(UnitHome head) const;
-  double secondsOf(const HomeCounts& counts) const;
+  double costOf(const HomeCounts& counts) const;
   bool consider(const HomeCounts& counts, std::optional<Placement>& best) const;
   double placeRest(HomeCounts counts, std::optional<Placement>& best) const;
   void searchHead(UnitHome head, std::optional<Placement>& best) const;

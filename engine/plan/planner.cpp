@@ -191,8 +191,9 @@ MemoryPlan smallestPlan(const ModelSpec& spec, const PlanRequest& request) {
   std::optional<Candidate> smallest;
   Bytes least = 0;
   const HomeCounts counts = policyCounts(spec, request.placement);
+  const auto parts = std::make_shared<const ModelParts>(spec);
   for (const Candidate& candidate : candidates(request)) {
-    const Bytes device = MemoryLayout(spec, shapeOf(request, candidate)).totals(counts)[MemoryTier::Device];
+    const Bytes device = MemoryLayout(spec, shapeOf(request, candidate), parts).totals(counts)[MemoryTier::Device];
     if (smallest && device >= least) continue;
     smallest = candidate;
     least = device;
@@ -218,16 +219,17 @@ Result<PlannedStep> planStep(const ModelSpec& spec, const PlanRequest& request) 
   if (!request.shape.training) return planInference(spec, request);
   const TierTotals limits = limitsOf(request);
   const StepRates rates = request.rates.value_or(ordinaryRates());
+  const auto parts = std::make_shared<const ModelParts>(spec);
   const auto eachSearch = [&](const auto& visit) {
     for (const Candidate& candidate : candidates(request)) {
-      const MemoryLayout layout(spec, shapeOf(request, candidate));
+      const MemoryLayout layout(spec, shapeOf(request, candidate), parts);
       visit(candidate, layout, PlacementSearch(layout, {limits, rates, request.splitUpdates, request.placement}));
     }
   };
   std::optional<Placement> best;
   std::optional<Candidate> chosen;
   eachSearch([&](const Candidate& candidate, const MemoryLayout&, const PlacementSearch& search) {
-    const std::optional<Placement> found = search.best(best ? best->seconds : INFINITY);
+    const std::optional<Placement> found = search.best(best ? best->cost : INFINITY);
     if (!found) return;
     best = found;
     chosen = candidate;

@@ -45,7 +45,7 @@ struct StepTime {
   double updatedOnDevice = 0; ///< parameters with state on the host that are updated on the device, which hides AdamW
 
   /// What a planner keeps small: the time, and a little of what the disk has to do, which wears it.
-  double cost() const { return seconds + 0.02 * ((*this)[StepResource::DiskRead] + (*this)[StepResource::DiskWrite]); }
+  double cost() const { return seconds + 0.01 * ((*this)[StepResource::DiskRead] + (*this)[StepResource::DiskWrite]); }
   double operator[](StepResource resource) const { return busy[static_cast<std::size_t>(resource)]; }
 };
 

@@ -439,7 +439,8 @@ void TestPlanner::moreMemoryIsNeverSlower() {
       const Result<PlannedStep> after = planStep(spec, requestOf(shape, rates, limits));
       if (!before) continue;
       QVERIFY(after.has_value());
-      QVERIFY2(after->time.seconds <= before->time.seconds * (layers > 12 ? 1.02 : 1.0011),
+      // What is kept small is the time with a little of what the disk does.
+      QVERIFY2(after->time.cost() <= before->time.cost() * (layers > 12 ? 1.02 : 1.0011),
                fmt::format("{} layers: {} s after {} s", layers, after->time.seconds, before->time.seconds).c_str());
       faster += after->time.seconds < before->time.seconds * 0.99 ? 1 : 0;
     }

@@ -62,7 +62,8 @@ class TestProjectFile : public QObject {
                    "learning_rate": 1e-3, "min_learning_rate_ratio": 0.05, "schedule": "wsd", "warmup_steps": 12,
                    "decay_fraction": 0.3, "beta1": 0.8, "beta2": 0.99, "epsilon": 1e-9, "weight_decay": 0.01,
                    "max_bad_steps": 3, "threads": 5, "device": "cuda:1", "head_chunk": 64},
-      "memory": {"vram_limit": "24MiB", "ram_limit": "2GiB", "placement": "weights"},
+      "memory": {"vram_limit": "24MiB", "ram_limit": "2GiB", "placement": "weights",
+                 "nvme": {"directories": ["ssd", "/mnt/nvme"], "limit": "300GiB"}},
       "checkpoint": {"every": 50, "every_minutes": 0, "keep": 4, "keep_best": false},
       "evaluation": {"every": 20, "rows": 0, "early_stop": 3},
       "samples": {"every": 10, "prompts": ["", "Once"], "tokens": 40, "temperature": 0, "top_k": 5, "top_p": 0.5,
@@ -114,7 +115,9 @@ class TestProjectFile : public QObject {
     training.headChunk = 64;
     QVERIFY(project->training == training);
     QCOMPARE(project->training.tokensPerStep(), 8192);
-    QVERIFY(project->memory == (MemoryConfig{24 * MiB, 2 * GiB, PlacementChoice::Weights}));
+    QVERIFY(
+        project->memory ==
+        (MemoryConfig{24 * MiB, 2 * GiB, PlacementChoice::Weights, {{"/base/folder/ssd", "/mnt/nvme"}, 300 * GiB}}));
     QVERIFY(project->checkpoint == (CheckpointConfig{50, 0, 4, false}));
     QVERIFY(project->evaluation == (EvaluationConfig{20, 0, 3}));
     QVERIFY(project->samples == (SamplesConfig{10, {"", "Once"}, 40, 0, 5, 0.5, 0}));
@@ -265,6 +268,9 @@ class TestProjectFile : public QObject {
 
     row("limit", R"({"memory": {"vram_limit": "lots"}})", {"memory.vram_limit", "'lots'", "24GiB"});
     row("negative limit", R"({"memory": {"ram_limit": -1}})", {"memory.ram_limit is -1"});
+    row("nvme", R"({"memory": {"nvme": {"directories": "ssd"}}})", {"memory.nvme.directories", "list of folders"});
+    row("nvme folder", R"({"memory": {"nvme": {"directories": [1]}}})", {"memory.nvme.directories", "no path"});
+    row("nvme key", R"({"memory": {"nvme": {"dirs": []}}})", {"memory.nvme.dirs"});
     row("placement", R"({"memory": {"placement": "gpu"}})", {"auto, ram, weights, vram"});
     row("keep none", R"({"checkpoint": {"keep": 0}})", {"checkpoint.keep is 0"});
     row("minutes", R"({"checkpoint": {"every_minutes": -3}})", {"checkpoint.every_minutes is -3"});
