@@ -2,8 +2,8 @@
 
 #include "base/json_reader.h"
 #include "model/config_import.h"
-#include "storage/model_reader.h"
 #include "plan/planner.h"
+#include "storage/model_reader.h"
 #include "train/load_weights.h"
 #include "train/trainer.h"
 

@@ -56,7 +56,7 @@ std::vector<PlannedTier> describeTiers(const Planning& planning, const PlanOutco
   if (planning.target().gpu >= 0) {
     const GpuFacts& gpu = profile.nvidia.gpus[static_cast<std::size_t>(planning.target().gpu)];
     add(tiers[0], "driver context", planning.driverBytes());
-    tiers[0].limit += planning.driverBytes();
+    if (tiers[0].limit > 0) tiers[0].limit += planning.driverBytes();
     tiers[0].others = std::max<Bytes>(0, gpu.memoryTotal - gpu.memoryFree);
   }
   add(tiers[1], "program", planning.programBytes());
@@ -218,8 +218,8 @@ Result<PlanReport> planProject(FileSystem& files, const Project& project, const 
     }
   }
   report.run = outlookOf(planning, project, report, step, options);
-  if (report.run.driveYears > 0 && report.run.driveYears < 1) {
-    if (report.verdict == Verdict::Fits) report.verdict = Verdict::Tight;
+  if (report.fits() && report.run.driveYears > 0 && report.run.driveYears < 1) {
+    report.verdict = Verdict::Tight;
     report.reasons.push_back(fmt::format(
         "the drive would be worn out after {:.0f} days: {} a day of a rated {}", report.run.driveYears * 365.25,
         formatBytes(static_cast<Bytes>(report.run.writtenPerDay)), formatBytes(report.run.endurance)));

@@ -164,6 +164,8 @@ Result<PlanOutcome> Planning::plan(const Project& project, const ModelSpec& spec
     return outcome;
   }
   outcome.step = std::move(*found);
+  outcome.limits.device.bytes = outcome.step.memory.deviceLimit;
+  outcome.limits.host.bytes = outcome.step.memory.hostLimit;
   outcome.reason = checkpointShortfall(project, spec, outcome.step.memory.total(MemoryTier::Disk));
   if (!outcome.reason.empty()) {
     outcome.verdict = Verdict::DoesNotFit;

@@ -119,8 +119,26 @@ PlanRequest planRequest(const Project& project, const MemoryLimits& limits, cons
   return request;
 }
 
+namespace {
+
+/// Where nobody said how to share the CPU's memory, other shares than half are tried before it is too small.
+Result<PlannedStep> planShared(const ModelSpec& spec, PlanRequest request, const MemoryLimits& limits) {
+  Result<PlannedStep> step = planStep(spec, request);
+  if (!request.rates || !request.rates->sharedCores || limits.device.set || limits.host.set) return step;
+  const Bytes both = request.deviceLimit + request.hostLimit;
+  for (const int eighths : {2, 6, 1, 7}) {
+    if (step || step.error().kind != ErrorKind::DoesNotFit) break;
+    request.deviceLimit = both / 8 * eighths;
+    request.hostLimit = both - request.deviceLimit;
+    if (Result<PlannedStep> other = planStep(spec, request)) step = std::move(other);
+  }
+  return step;
+}
+
+} // namespace
+
 Result<PlannedStep> planRun(const ModelSpec& spec, const PlanRequest& request, const MemoryLimits& limits) {
-  MILLRACE_TRY(PlannedStep step, planStep(spec, request));
+  MILLRACE_TRY(PlannedStep step, planShared(spec, request, limits));
   const Bytes device = step.memory.total(MemoryTier::Device);
   const Bytes host = step.memory.total(MemoryTier::Host);
   // Limits that are derived share what is free; set ones may each be right and together too much.

@@ -39,7 +39,8 @@ MemoryLimits memoryLimits(const Project& project, const HardwareProfile& profile
 PlanRequest planRequest(const Project& project, const MemoryLimits& limits, const HardwareProfile& profile,
                         const PlanTarget& target = {});
 
-/// planStep(), and what no tier alone tells: on the CPU both memories are the same RAM, which must have them both now.
+/// planStep(), and what no tier alone tells: on the CPU both memories are the same RAM, which must have them both now,
+/// and which is shared differently if half for each is not enough (the plan's limits then say how).
 Result<PlannedStep> planRun(const ModelSpec& spec, const PlanRequest& request, const MemoryLimits& limits);
 
 } // namespace millrace

@@ -141,6 +141,13 @@ Result<ModelSource> modelSource(Program& program, const std::string& model) {
   return ModelSource(std::move(config));
 }
 
+/// "101B", "350M": what people call a model of so many parameters.
+std::string sizeName(double parameters) {
+  const bool small = parameters < 1e9;
+  const double shown = parameters / (small ? 1e6 : 1e9);
+  return fmt::format("{:.{}f}{}", shown, shown < 10 ? 1 : 0, small ? "M" : "B");
+}
+
 Result<Project> chosenProject(Program& program, PlanCommandOptions options, bool gpu) {
   // Behind --set the first word of "a=1 b=2" is taken for the project where there is none.
   std::string& path = options.project.project;
@@ -158,8 +165,7 @@ Result<Project> chosenProject(Program& program, PlanCommandOptions options, bool
     return projectOfModel(program.files, Path(options.model).filename().string(), model, gpu, settings);
   }
   MILLRACE_TRY(ModelConfig config, modelOfSize(options.modelSize));
-  return projectOfModel(program.files, fmt::format("{:.3g}B", options.modelSize / 1e9), std::move(config), gpu,
-                        settings);
+  return projectOfModel(program.files, sizeName(options.modelSize), std::move(config), gpu, settings);
 }
 
 Result<int> plan(Program& program, const PlanCommandOptions& options) {
@@ -196,7 +202,7 @@ Result<int> plan(Program& program, const PlanCommandOptions& options) {
   else
     printPlan(program.console, report);
   if (report.fits()) return done;
-  return failure(ErrorKind::DoesNotFit, fmt::format("{}: {}", source, report.reasons.back()));
+  return failure(ErrorKind::DoesNotFit, fmt::format("{}: {}", source, report.reasons.front()));
 }
 
 } // namespace
