@@ -18,7 +18,7 @@ constexpr Bytes assumedContext = 600 * MiB;
 /// Of this program on a machine that is only described.
 constexpr Bytes assumedProgram = 96 * MiB;
 /// Threads' stacks, kernels that are made on demand and what libraries set up once training begins.
-constexpr Bytes trainingProgram = 38 * MiB;
+constexpr Bytes trainingProgram = 26 * MiB;
 
 /// Resident bytes of this process.
 Bytes residentBytes() {

@@ -17,6 +17,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <malloc.h>
 
 namespace millrace {
 
@@ -32,6 +33,12 @@ Path cacheDirectory(const Project& project) {
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache) return Path(cache) / "millrace" / "tokens";
   if (const char* home = std::getenv("HOME"); home && *home) return Path(home) / ".cache" / "millrace" / "tokens";
   return std::filesystem::temp_directory_path() / "millrace-tokens";
+}
+
+void returnFreeMemory() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
 }
 
 std::string fingerprintOf(const RunDescription& description) {
@@ -133,6 +140,8 @@ class Preparation {
   }
 
   Status prepareTrainer() {
+    // What tokenizing took and gave back goes to the system now, so that the process's peak is what was planned.
+    returnFreeMemory();
     m_say(fmt::format("allocating {} of device and {} of host memory",
                       formatBytes(m_run.plan.total(MemoryTier::Device)),
                       formatBytes(m_run.plan.total(MemoryTier::Host))));
