@@ -1,0 +1,152 @@
+// Limits and requests of a run: what the project sets holds as far as there is so much, both memories of the CPU are
+// one, and measured rates take the place of assumed ones.
+#include "run/run_plan.h"
+
+#include "engine/machines.h"
+#include "run/plan_rates.h"
+#include "train/small_models.h"
+
+#include <QtTest>
+
+using namespace millrace;
+using namespace millrace::test;
+
+namespace {
+
+HardwareProfile machineWith(Bytes usable) {
+  HardwareProfile profile;
+  profile.cpu.usableCores = 4;
+  profile.memory.total = profile.memory.available = profile.memory.usable = usable;
+  return withAssumedRates(profile);
+}
+
+Project projectWith(Bytes vram, Bytes ram) {
+  Project project;
+  project.memory.vramLimit = vram;
+  project.memory.ramLimit = ram;
+  project.training.microBatch = 2;
+  project.training.context = 24;
+  return project;
+}
+
+} // namespace
+
+class TestRunPlan : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void limitsOnTheCpu() {
+    const HardwareProfile machine = machineWith(64 * GiB);
+    const MemoryLimits derived = memoryLimits(projectWith(0, 0), machine);
+    QCOMPARE(derived.device.bytes, 28 * GiB); // half of what is left beside 8 GiB
+    QCOMPARE(derived.host.bytes, 28 * GiB);
+    QVERIFY(!derived.device.set && !derived.host.set);
+    QVERIFY(derived.device.origin.find("memory.vram_limit is not set") != std::string::npos);
+    const MemoryLimits set = memoryLimits(projectWith(4 * GiB, 40 * GiB), machine);
+    QCOMPARE(set.device.bytes, 4 * GiB);
+    QCOMPARE(set.host.bytes, 40 * GiB);
+    QCOMPARE(set.host.origin, std::string("memory.ram_limit"));
+    const MemoryLimits above = memoryLimits(projectWith(100 * GiB, 0), machine);
+    QCOMPARE(above.device.bytes, 64 * GiB);
+    QVERIFY(above.device.origin.find("only 64.00 GiB are free") != std::string::npos);
+    QCOMPARE(above.host.bytes, Bytes{0}); // never negative
+  }
+
+  void limitsOfAGpuAndDisks() {
+    HardwareProfile machine = machineWith(64 * GiB);
+    GpuFacts gpu;
+    gpu.memoryTotal = 24 * GiB;
+    gpu.memoryFree = 20 * GiB;
+    gpu.displayAttached = true;
+    machine.nvidia.gpus.push_back(gpu);
+    for (const char* folder : {"/a", "/b", "/c"}) {
+      DiskFacts disk;
+      disk.folder = folder;
+      disk.mountPoint = std::string(folder) == "/b" ? "/a" : folder; // two folders of one file system
+      disk.device = disk.mountPoint;
+      disk.total = disk.free = 1000 * GiB;
+      machine.disks.push_back(disk);
+    }
+    PlanTarget target;
+    target.gpu = 0;
+    const MemoryLimits limits = memoryLimits(projectWith(0, 0), machine, target);
+    QCOMPARE(limits.device.bytes, 19 * GiB);
+    QCOMPARE(limits.host.bytes, 56 * GiB);
+    QCOMPARE(limits.disk.bytes, Bytes{0}); // nobody said that state may live there
+    target.nvme = true;
+    QCOMPARE(memoryLimits(projectWith(0, 0), machine, target).disk.bytes, 2 * 950 * GiB);
+  }
+
+  /// Two limits that are each below what is free, and together above it.
+  void bothMemoriesOfTheCpuAreOne() {
+    const ModelSpec spec = smallModel("llama");
+    const Project project = projectWith(GiB, GiB);
+    const auto plan = [&](Bytes free) {
+      const HardwareProfile machine = machineWith(free);
+      MemoryLimits limits = memoryLimits(project, machineWith(8 * GiB));
+      limits.host.free = free;
+      return planRun(spec, planRequest(project, limits, machine), limits);
+    };
+    const auto ample = plan(8 * GiB);
+    QVERIFY(ample.has_value());
+    const Bytes needed = ample->memory.total(MemoryTier::Device) + ample->memory.total(MemoryTier::Host);
+    QVERIFY(plan(needed).has_value());
+    const auto refused = plan(needed - 1);
+    QVERIFY(!refused.has_value());
+    QCOMPARE(refused.error().kind, ErrorKind::DoesNotFit);
+    QVERIFY(refused.error().message.find("close other programs") != std::string::npos);
+  }
+
+  /// Half for each is not enough, another share is.
+  void otherSharesAreTried() {
+    const ModelSpec spec = smallModel("llama", 4, 256);
+    const Project project = projectWith(0, 0);
+    MemoryLimits limits;
+    limits.host.free = GiB;
+    const auto fits = [&](Bytes device, Bytes host) {
+      limits.device.bytes = device;
+      limits.host.bytes = host;
+      return planRun(spec, planRequest(project, limits, machineWith(8 * GiB)), limits);
+    };
+    const auto ample = fits(GiB / 2, GiB / 2);
+    QVERIFY(ample.has_value());
+    const Bytes all = ample->memory.total(MemoryTier::Device) + ample->memory.total(MemoryTier::Host);
+    limits.device.set = true;
+    Bytes both = all; // the least that half and half is too little for
+    while (!fits(both / 2, both / 2)) both += all / 16;
+    both -= all / 16;
+    limits.device.set = false;
+    const auto shared = fits(both / 2, both / 2);
+    QVERIFY2(shared.has_value(), shared ? "" : shared.error().message.c_str());
+    QCOMPARE(shared->memory.deviceLimit + shared->memory.hostLimit, both / 2 * 2);
+    QVERIFY(shared->memory.deviceLimit != both / 2);
+  }
+
+  void measuredRatesComeFirst() {
+    HardwareProfile machine = machineWith(8 * GiB);
+    DiskFacts disk;
+    disk.folder = disk.mountPoint = "/d";
+    disk.device = "nvme0n1";
+    machine.disks.push_back(disk);
+    ProbeReport report;
+    const auto rate = [](double perSecond) {
+      return Rate{perSecond, RateOrigin::Measured, "probe", "2026-01-02T03:04:05Z"};
+    };
+    report.device.gemmFp32 = rate(11e9);
+    report.device.copyIn = rate(5e9);
+    report.hostFp32.adamW = rate(3e8);
+    report.hostBf16.adamW = rate(2e8);
+    report.disks.push_back({"/d", "/d", "nvme0n1", {rate(3e9), rate(2e9)}, ""});
+    const HardwareProfile fp32 = withMeasuredRates(machine, report, Precision::Fp32);
+    QCOMPARE(fp32.cpuRates.gemmFp32.perSecond, 11e9);
+    QCOMPARE(fp32.hostRates.adamW.perSecond, 3e8);
+    QCOMPARE(fp32.cpuRates.copyOut, machine.cpuRates.copyOut); // was not measured
+    QCOMPARE(fp32.disks.front().rates.write.perSecond, 2e9);
+    QCOMPARE(withMeasuredRates(machine, report, Precision::Bf16).hostRates.adamW.perSecond, 2e8);
+    QVERIFY(stepRates(fp32, Precision::Fp32, -1, 4).measured);
+    QVERIFY(!stepRates(machine, Precision::Fp32, -1, 4).measured);
+  }
+};
+
+QTEST_GUILESS_MAIN(TestRunPlan)
+#include "test_run_plan.moc"
