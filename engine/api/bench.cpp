@@ -2,7 +2,6 @@
 
 #include "api/inference_engine.h"
 #include "base/json_reader.h"
-#include "base/random.h"
 #include "hardware/detect.h"
 #include "model/config_import.h"
 #include "model/initialization.h"
@@ -12,6 +11,7 @@
 #include "run/run_plan.h"
 #include "train/load_weights.h"
 #include "train/product_timer.h"
+#include "train/random_batch.h"
 #include "train/trainer.h"
 
 #include <algorithm>
@@ -36,22 +36,7 @@ BenchMachine machineOf(const HardwareProfile& profile, int threads) {
 std::vector<MicroBatch> randomBatches(const ModelSpec& spec, const RunShape& shape) {
   Random random(1, "bench");
   std::vector<MicroBatch> batches;
-  for (std::int64_t m = 0; m < shape.microBatches; ++m) {
-    MicroBatch batch;
-    batch.rows = shape.rows;
-    batch.context = shape.context;
-    const auto token = [&] {
-      return static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(spec.vocabulary)));
-    };
-    for (std::int64_t row = 0; row < shape.rows; ++row)
-      for (std::int32_t t = 0; t < shape.context; ++t) {
-        batch.tokens.push_back(token());
-        batch.targets.push_back(token());
-        batch.positions.push_back(t);
-        batch.documentStart.push_back(0);
-      }
-    batches.push_back(std::move(batch));
-  }
+  for (std::int64_t m = 0; m < shape.microBatches; ++m) batches.push_back(randomBatch(spec, shape, random));
   return batches;
 }
 

@@ -85,6 +85,7 @@ PlannedRun outlookOf(const Planning& planning, const Project& project, const Pla
   if (options.pricePerKilowattHour && run.kilowattHours > 0)
     run.cost = *options.pricePerKilowattHour * run.kilowattHours;
 
+  run.tokenCacheBytes = planning.dataBytes();
   run.writtenPerStep = static_cast<Bytes>(step.work.diskWrites());
   if (run.writtenPerStep > 0) {
     run.writtenPerDay = writtenPerDay(step) / slower;

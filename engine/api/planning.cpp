@@ -93,6 +93,10 @@ Result<Planning> Planning::create(FileSystem& files, const Project& project, con
     disks.push_back(disk);
     planning.m_profile = withAssumedRates(std::move(planning.m_profile));
   }
+  for (const DataSourceSpec& source : project.data.sources)
+    for (const Path& path : source.paths)
+      if (const auto file = files.open(path, OpenMode::Read))
+        if (const auto size = (*file)->size()) planning.m_dataBytes += *size;
   planning.m_programBytes = profile.name.empty() ? residentBytes() + trainingProgram : assumedProgram;
   return planning;
 }

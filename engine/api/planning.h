@@ -34,6 +34,8 @@ class Planning {
   Bytes driverBytes() const;
   /// What the program takes of host memory besides what is planned.
   Bytes programBytes() const;
+  /// Of the data's files, as far as they are there.
+  Bytes dataBytes() const { return m_dataBytes; }
   /// Where checkpoints go; null: not known.
   const DiskFacts* checkpointDisk() const;
   /// Whether state on disk and checkpoints share a file system.
@@ -55,6 +57,7 @@ class Planning {
   PlanTarget m_target;
   std::optional<DiskFacts> m_checkpointDisk;
   Bytes m_programBytes = 0;
+  Bytes m_dataBytes = 0;
 };
 
 } // namespace millrace

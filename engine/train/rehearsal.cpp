@@ -1,9 +1,9 @@
 #include "train/rehearsal.h"
 
-#include "base/random.h"
 #include "model/initialization.h"
 #include "plan/matrix_products.h"
 #include "train/load_weights.h"
+#include "train/random_batch.h"
 #include "train/trainer.h"
 
 #include <algorithm>
@@ -19,24 +19,6 @@ constexpr int measuredSteps = 3;
 struct Phases {
   double forward = 0, backward = 0;
 };
-
-MicroBatch anyBatch(const ModelSpec& spec, const RunShape& shape) {
-  Random random(1, "rehearsal");
-  MicroBatch batch;
-  batch.rows = shape.rows;
-  batch.context = shape.context;
-  for (std::int64_t row = 0; row < shape.rows; ++row)
-    for (std::int32_t t = 0; t < shape.context; ++t) {
-      const auto token = [&] {
-        return static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(spec.vocabulary)));
-      };
-      batch.tokens.push_back(token());
-      batch.targets.push_back(token());
-      batch.positions.push_back(t);
-      batch.documentStart.push_back(0);
-    }
-  return batch;
-}
 
 /// A model of so many layers, all of it on the device, so that nothing is waited for.
 class Stage {
@@ -55,7 +37,8 @@ class Stage {
                                  initialBlockValues(*stage.m_spec, block, 1, first, values);
                                  return {};
                                }));
-    stage.m_batch = {anyBatch(*stage.m_spec, shape)};
+    Random random(1, "rehearsal");
+    stage.m_batch = {randomBatch(*stage.m_spec, shape, random)};
     return stage;
   }
 

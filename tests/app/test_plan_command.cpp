@@ -1,5 +1,6 @@
 #include "app/program.h"
 
+#include <QFileInfo>
 #include <QRegularExpression>
 
 using namespace millrace::test;
@@ -57,13 +58,17 @@ class TestPlanCommand : public QObject {
     QVERIFY(!plan["bottleneck"].toString().isEmpty());
     QVERIFY(plan["advice"].isArray());
     QCOMPARE(plan["run"]["checkpoint_bytes"].toInteger(), 12 * parameters);
+    QCOMPARE(plan["run"]["token_cache_bytes"].toInteger(), 0); // nobody knows
   }
 
   void textSaysTheSame() {
+    const qint64 text = QFileInfo(m_folder->filePath("geese.txt")).size();
+    const QJsonObject json = runProgram({"plan", m_project, "--json"}).object();
+    QCOMPARE(json["run"]["token_cache_bytes"].toInteger(), text);
     const Outcome outcome = runProgram({"plan", m_project});
     QCOMPARE(outcome.code, 0);
     for (const char* words : {"tiny: fits on this machine (the CPU)", "vram ", "ram ", "memory.vram_limit", "moments",
-                              "12 bytes a parameter", "tokens/s", "bound by", "a checkpoint is"})
+                              "12 bytes a parameter", "tokens/s", "bound by", "a checkpoint is", "token files"})
       QVERIFY2(outcome.out.contains(words), outcome.out.constData());
   }
 

@@ -61,6 +61,7 @@ OrderedJson toJson(const PlannedRun& run) {
                       {"checkpoint_seconds", run.checkpointSeconds},
                       {"checkpoint_disk_bytes", run.checkpointDisk},
                       {"checkpoint_disk_free", run.checkpointFree ? OrderedJson(*run.checkpointFree) : OrderedJson()},
+                      {"token_cache_bytes", run.tokenCacheBytes},
                       {"written_bytes_per_step", run.writtenPerStep},
                       {"written_bytes_per_day", run.writtenPerDay},
                       {"drive_endurance_bytes", run.endurance},

@@ -111,6 +111,8 @@ void printRun(Console& console, const PlannedRun& run) {
                            formatBytes(run.checkpointBytes), formatDuration(run.checkpointSeconds),
                            formatBytes(run.checkpointDisk),
                            run.checkpointFree ? fmt::format(" of {} free", formatBytes(*run.checkpointFree)) : ""));
+  if (run.tokenCacheBytes > 0)
+    console.line(fmt::format("  token files of the data: about {}", formatBytes(run.tokenCacheBytes)));
   if (run.writtenPerDay <= 0) return;
   std::string line = fmt::format("  {:.3g} TB a day are written", run.writtenPerDay / 1e12);
   if (run.driveYears > 0)

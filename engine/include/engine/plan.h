@@ -77,6 +77,7 @@ struct PlannedRun {
   double checkpointSeconds = 0;        ///< that training stands still for one
   Bytes checkpointDisk = 0;            ///< with all that are kept at one time
   std::optional<Bytes> checkpointFree; ///< where they go; absent: not known
+  Bytes tokenCacheBytes = 0;           ///< about: four bytes for a token, and of text as many; 0: the data is not there
   Bytes writtenPerStep = 0;            ///< to tier files
   double writtenPerDay = 0;            ///< bytes, checkpoints included where they share the drive
   Bytes endurance = 0;                 ///< rated; 0: not known
