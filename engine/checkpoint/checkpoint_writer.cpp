@@ -17,7 +17,7 @@ static_assert(std::endian::native == std::endian::little, "safetensors are littl
 
 namespace {
 
-constexpr std::int64_t pieceElements = 1 << 20;
+constexpr std::int64_t pieceElements = 1 << 18;
 constexpr std::string_view temporaryMark = ".tmp-";
 constexpr std::string_view replacedMark = ".replaced-";
 
