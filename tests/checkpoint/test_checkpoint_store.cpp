@@ -106,7 +106,7 @@ class TestCheckpointStore : public QObject {
     CheckpointStore checkpoints = store();
     const auto saved = checkpoints.save({state, trainer, "", ""});
     QVERIFY(saved.has_value());
-    QCOMPARE(state.largestPiece, std::size_t{1} << 20);
+    QCOMPARE(state.largestPiece, std::size_t{1} << 18);
     QVERIFY(saved->bytes <= checkpointBytes(blocks));
     QVERIFY(checkpoints.loadLatest(loaded).has_value());
     QVERIFY(loaded.sameBits(state));
