@@ -1,5 +1,5 @@
 // The answer to "does it fit, how fast will it go, what would make it better?", before anything is allocated or any
-// data is read. Plain values; both functions may be called from any thread, and take a fraction of a second.
+// data is read. Plain values; both functions may be called from any thread; advice takes seconds.
 #pragma once
 
 #include "base/file.h"
