@@ -151,8 +151,8 @@ MemoryLimits Planning::limitsOf(const Project& project, const ModelSpec& spec) c
 
 bool Planning::fits(const Project& project, const ModelSpec& spec) const {
   const MemoryLimits limits = limitsOf(project, spec);
-  const auto step = planRun(spec, planRequest(project, limits, m_profile, m_target), limits);
-  return step && checkpointShortfall(project, spec, step->memory.total(MemoryTier::Disk)).empty();
+  const auto least = leastMemoryOfRun(spec, planRequest(project, limits, m_profile, m_target), limits);
+  return least && checkpointShortfall(project, spec, (*least)[MemoryTier::Disk]).empty();
 }
 
 Result<PlanOutcome> Planning::plan(const Project& project, const ModelSpec& spec) const {
@@ -181,7 +181,7 @@ Result<PlanOutcome> Planning::plan(const Project& project, const ModelSpec& spec
   for (MemoryLimit* limit : {&less.device, &less.host, &less.disk})
     if (!limit->set || limit->bytes >= limit->free) limit->bytes = limit->bytes / 100 * 95;
   if (m_target.gpu < 0) less.host.free = less.host.free / 100 * 95;
-  const Result<PlannedStep> spare = planRun(spec, planRequest(project, less, m_profile, m_target), less);
+  const auto spare = leastMemoryOfRun(spec, planRequest(project, less, m_profile, m_target), less);
   if (spare) return outcome;
   outcome.verdict = Verdict::Tight;
   outcome.reason = "it fits with less than 5% to spare: " + spare.error().message;

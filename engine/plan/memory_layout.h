@@ -13,12 +13,6 @@
 
 namespace millrace {
 
-struct TierTotals {
-  std::array<Bytes, memoryTiers> bytes{};
-  Bytes& operator[](MemoryTier tier) { return bytes[static_cast<std::size_t>(tier)]; }
-  Bytes operator[](MemoryTier tier) const { return bytes[static_cast<std::size_t>(tier)]; }
-};
-
 /// How many layers have which home, and the head's: layers are alike, so that bytes and work follow from these numbers.
 struct HomeCounts {
   std::array<std::int64_t, unitHomes> layers{};

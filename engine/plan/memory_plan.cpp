@@ -137,6 +137,12 @@ Bytes MemoryPlan::total(MemoryTier tier, MemoryCategory category) const {
   return sum;
 }
 
+TierTotals MemoryPlan::totals() const {
+  TierTotals totals;
+  for (const Allocation& allocation : allocations) totals[allocation.tier] += allocation.bytes;
+  return totals;
+}
+
 Bytes MemoryPlan::limit(MemoryTier tier) const {
   return tier == MemoryTier::Device ? deviceLimit : tier == MemoryTier::Host ? hostLimit : diskLimit;
 }

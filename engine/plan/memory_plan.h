@@ -71,6 +71,12 @@ enum class Plane {
 };
 std::string_view toString(Plane plane);
 
+struct TierTotals {
+  std::array<Bytes, memoryTiers> bytes{};
+  Bytes& operator[](MemoryTier tier) { return bytes[static_cast<std::size_t>(tier)]; }
+  Bytes operator[](MemoryTier tier) const { return bytes[static_cast<std::size_t>(tier)]; }
+};
+
 struct MemoryPlan {
   RunShape shape;
   std::vector<UnitHome> homes; ///< per unit of unitsOf()
@@ -81,6 +87,7 @@ struct MemoryPlan {
 
   Bytes total(MemoryTier tier) const;
   Bytes total(MemoryTier tier, MemoryCategory category) const;
+  TierTotals totals() const;
   Bytes limit(MemoryTier tier) const;
   bool fits() const;
   const Allocation* find(const std::string& name) const;

@@ -214,35 +214,45 @@ PlannedStep predictPlan(const ModelSpec& spec, const PlanRequest& request, Memor
   return predict(layout, request, std::move(memory));
 }
 
-Result<PlannedStep> planStep(const ModelSpec& spec, const PlanRequest& request) {
+Result<TierTotals> leastMemory(const ModelSpec& spec, const PlanRequest& request) {
   MILLRACE_CHECK(checkCountable(spec, request.shape));
-  if (!request.shape.training) return planInference(spec, request);
-  const TierTotals limits = limitsOf(request);
-  const StepRates rates = request.rates.value_or(ordinaryRates());
+  if (!request.shape.training) {
+    MILLRACE_TRY(const PlannedStep step, planInference(spec, request));
+    return step.memory.totals();
+  }
+  const PlacementGoal goal{limitsOf(request), {}, false, request.placement};
   const auto parts = std::make_shared<const ModelParts>(spec);
-  const auto eachSearch = [&](const auto& visit) {
-    for (const Candidate& candidate : candidates(request)) {
-      const MemoryLayout layout(spec, shapeOf(request, candidate), parts);
-      visit(candidate, layout, PlacementSearch(layout, {limits, rates, request.splitUpdates, request.placement}));
-    }
-  };
+  TierTotals least;
+  least[MemoryTier::Host] = INT64_MAX;
+  for (const Candidate& candidate : candidates(request)) {
+    const MemoryLayout layout(spec, shapeOf(request, candidate), parts);
+    const std::optional<HomeCounts> lean = PlacementSearch(layout, goal).leanest();
+    if (!lean) continue;
+    const TierTotals totals = layout.totals(*lean);
+    if (totals[MemoryTier::Host] < least[MemoryTier::Host]) least = totals;
+    if (within(least, goal.limits)) return least;
+  }
+  return tl::unexpected(shortfall(spec, request, least[MemoryTier::Host]));
+}
+
+Result<PlannedStep> planStep(const ModelSpec& spec, const PlanRequest& request) {
+  MILLRACE_CHECK(leastMemory(spec, request));
+  if (!request.shape.training) return planInference(spec, request);
+  const PlacementGoal goal{limitsOf(request), request.rates.value_or(ordinaryRates()), request.splitUpdates,
+                           request.placement};
+  const auto parts = std::make_shared<const ModelParts>(spec);
   std::optional<Placement> best;
   std::optional<Candidate> chosen;
-  eachSearch([&](const Candidate& candidate, const MemoryLayout&, const PlacementSearch& search) {
-    const std::optional<Placement> found = search.best(best ? best->cost : INFINITY);
-    if (!found) return;
+  for (const Candidate& candidate : candidates(request)) {
+    const MemoryLayout layout(spec, shapeOf(request, candidate), parts);
+    const std::optional<Placement> found = PlacementSearch(layout, goal).best(best ? best->cost : INFINITY);
+    if (!found) continue;
     best = found;
     chosen = candidate;
-  });
-  if (chosen) {
-    const MemoryLayout layout(spec, shapeOf(request, *chosen));
-    return predict(layout, request, layout.plan(spreadHomes(best->counts)));
   }
-  Bytes leastHost = INT64_MAX;
-  eachSearch([&](const Candidate&, const MemoryLayout& layout, const PlacementSearch& search) {
-    if (const auto lean = search.leanest()) leastHost = std::min(leastHost, layout.totals(*lean)[MemoryTier::Host]);
-  });
-  return tl::unexpected(shortfall(spec, request, leastHost));
+  if (!chosen) return badInput("no time can be predicted for this machine: a rate is 0 or not a number");
+  const MemoryLayout layout(spec, shapeOf(request, *chosen), parts);
+  return predict(layout, request, layout.plan(spreadHomes(best->counts)));
 }
 
 Result<MemoryPlan> planMemory(const ModelSpec& spec, const PlanRequest& request) {

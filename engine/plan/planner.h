@@ -38,6 +38,10 @@ struct PlannedStep {
 /// and `time` stay empty.
 Result<PlannedStep> planStep(const ModelSpec& spec, const PlanRequest& request);
 
+/// Whether planStep() would find anything, in a fraction of its time: what the settings need at least, host memory
+/// weighed first; or planStep()'s error.
+Result<TierTotals> leastMemory(const ModelSpec& spec, const PlanRequest& request);
+
 /// The memory of planStep().
 Result<MemoryPlan> planMemory(const ModelSpec& spec, const PlanRequest& request);
 

@@ -2,6 +2,7 @@
 
 #include "run/run_loop.h"
 #include "run/run_status.h"
+#include "run/sleep_inhibitor.h"
 
 #include <fmt/format.h>
 #include <thread>
@@ -46,7 +47,7 @@ class Run::Implementation {
             queueCapacity, options.wake ? options.wake : [] {}) {}
 
   ~Implementation() {
-    m_requests.stop();
+    if (!m_requests.stopping()) m_requests.stop(); // twice would give up a save that has been asked for
     if (m_thread.joinable()) m_thread.join();
   }
 
@@ -159,6 +160,8 @@ class Run::Implementation {
 
   Status carryOut(RunOutcomeReport& report) {
     say(RunState::Preparing, {});
+    const SleepInhibitor awake = SleepInhibitor::start(m_owned.directory.path().filename().string());
+    if (!awake.active()) m_log.write(LogLevel::Debug, "this machine may go to sleep while it trains: " + awake.reason());
     MILLRACE_TRY(PreparedRun run,
                  prepareRun(m_files, m_description, m_owned.directory, *m_checkpoints, m_resume, m_requests, m_log,
                             [this](const std::string& words) { m_log.info("{}", words); }));

@@ -185,7 +185,12 @@ Status RunLoop::trainStep(const Global& current, const Global& next) {
     if (written.error().kind != ErrorKind::OutOfSpace) return written;
     MILLRACE_CHECK(waitForSpace(written.error(), [this] { return m_reporter.retry(); }));
   }
-  if (!outcome.discarded) return {};
+  if (!outcome.discarded) {
+    if (const auto usual = m_lossWatch.spikeAbove(outcome.loss))
+      alert("loss-spike", fmt::format("step {}: the loss jumped to {:.4g} from about {:.4g}", state.step, outcome.loss, *usual),
+            "if it does not come back, stop and go on from an earlier checkpoint with a lower training.learning_rate");
+    return {};
+  }
   alert("non-finite",
         fmt::format("step {}: the loss is {} and the gradient norm {}; the step was discarded ({} in a row)",
                     state.step, outcome.loss, outcome.gradNorm, state.discardedInRow),
@@ -223,7 +228,8 @@ StepMetrics RunLoop::metricsOf(const StepOutcome& outcome, double seconds, doubl
   const double optimizer = m_run.trainer->optimizerSeconds();
   metrics.optimizerSeconds = optimizer - m_optimizerBefore;
   metrics.links.push_back({"device", in.copiedBytes - m_inBefore.copiedBytes, out.copiedBytes - m_outBefore.copiedBytes,
-                           in.copySeconds - m_inBefore.copySeconds, out.copySeconds - m_outBefore.copySeconds});
+                           in.copySeconds - m_inBefore.copySeconds, out.copySeconds - m_outBefore.copySeconds,
+                           m_run.rates.measured ? m_run.rates.in : 0, m_run.rates.measured ? m_run.rates.out : 0});
   const auto stalled = [](const StreamUse& now, const StreamUse& before, Stall cause) {
     const auto i = static_cast<std::size_t>(cause);
     return now.stallSeconds[i] - before.stallSeconds[i];
@@ -240,7 +246,7 @@ StepMetrics RunLoop::metricsOf(const StepOutcome& outcome, double seconds, doubl
   m_inBefore = in;
   m_outBefore = out;
   m_optimizerBefore = optimizer;
-  metrics.boundSeconds = m_run.ratesMeasured ? m_run.time.bound : 0;
+  metrics.boundSeconds = m_run.rates.measured ? m_run.time.bound : 0;
   metrics.predictedSeconds = m_run.time.seconds * m_correction.value_or(1);
   const double ratio = seconds / std::max(m_run.time.seconds, 1e-9);
   m_correction = m_correction ? *m_correction + correctionShare * (ratio - *m_correction) : ratio;
@@ -351,9 +357,24 @@ Status RunLoop::save() {
   m_lastCheckpoint = written.path;
   m_saved = m_run.state;
   (void)report(CheckpointSaved{written.path.string(), written.seconds, written.bytes});
+  m_checkpointBytes = written.bytes;
   if (m_project.checkpoint.keepBest && isBest())
     MILLRACE_CHECK(m_checkpoints.markBest(m_run.state.step, *m_run.state.bestValidationLoss));
-  return m_checkpoints.rotate(static_cast<int>(m_project.checkpoint.keep));
+  MILLRACE_CHECK(m_checkpoints.rotate(static_cast<int>(m_project.checkpoint.keep)));
+  warnOfLittleSpace();
+  return {};
+}
+
+void RunLoop::warnOfLittleSpace() {
+  const auto free = m_files.freeSpace(m_directory.path());
+  if (!free) return; // the next write will tell
+  const bool low = *free < m_checkpointBytes + m_checkpointBytes / 4;
+  if (low && !m_spaceIsLow)
+    alert("disk-low",
+          fmt::format("{} are free where the run is, and its next checkpoint takes {}", formatBytes(*free),
+                      formatBytes(m_checkpointBytes)),
+          "make room, or lower checkpoint.keep of the next run; when the disk is full this run pauses");
+  m_spaceIsLow = low;
 }
 
 Status RunLoop::saveNow() {

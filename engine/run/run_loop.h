@@ -4,6 +4,7 @@
 
 #include "engine/run.h"
 #include "optim/lr_schedule.h"
+#include "run/loss_watch.h"
 #include "run/run_preparation.h"
 #include "run/run_reporter.h"
 
@@ -56,6 +57,7 @@ class RunLoop {
   /// Whether a checkpoint holds the state as it is now.
   bool saved();
   Status save();
+  void warnOfLittleSpace();
   /// Unless it is saved; waits for room while the disk is full.
   Status saveNow();
   Status finish();
@@ -86,6 +88,9 @@ class RunLoop {
   std::chrono::steady_clock::time_point m_lastSave;
   std::optional<TrainerState> m_saved; ///< what the last checkpoint holds
   Path m_lastCheckpoint;
+  Bytes m_checkpointBytes = 0; ///< of the last one
+  bool m_spaceIsLow = false;
+  LossWatch m_lossWatch;
   StreamUse m_computeBefore, m_inBefore, m_outBefore;
   double m_optimizerBefore = 0;
   std::optional<double> m_correction; ///< measured over predicted time of the steps so far

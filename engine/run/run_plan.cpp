@@ -122,27 +122,35 @@ PlanRequest planRequest(const Project& project, const MemoryLimits& limits, cons
 namespace {
 
 /// Where nobody said how to share the CPU's memory, other shares than half are tried before it is too small.
-Result<PlannedStep> planShared(const ModelSpec& spec, PlanRequest request, const MemoryLimits& limits) {
-  Result<PlannedStep> step = planStep(spec, request);
-  if (!request.rates || !request.rates->sharedCores || limits.device.set || limits.host.set) return step;
+/// planned: planStep() or leastMemory().
+template <class Planned>
+auto overShares(PlanRequest request, const MemoryLimits& limits, const Planned& planned) {
+  auto found = planned(request);
+  if (!request.rates || !request.rates->sharedCores || limits.device.set || limits.host.set) return found;
   const Bytes both = request.deviceLimit + request.hostLimit;
   for (const int eighths : {2, 6, 1, 7}) {
-    if (step || step.error().kind != ErrorKind::DoesNotFit) break;
+    if (found || found.error().kind != ErrorKind::DoesNotFit) break;
     request.deviceLimit = both / 8 * eighths;
     request.hostLimit = both - request.deviceLimit;
-    if (Result<PlannedStep> other = planStep(spec, request)) step = std::move(other);
+    if (auto other = planned(request)) found = std::move(other);
   }
-  return step;
+  return found;
+}
+
+/// Limits that are derived share what is free; set ones may each be right and together too much.
+bool mayExceedWhatIsFree(const PlanRequest& request, const MemoryLimits& limits) {
+  return request.rates && request.rates->sharedCores && request.deviceLimit + request.hostLimit > limits.host.free;
 }
 
 } // namespace
 
 Result<PlannedStep> planRun(const ModelSpec& spec, const PlanRequest& request, const MemoryLimits& limits) {
-  MILLRACE_TRY(PlannedStep step, planShared(spec, request, limits));
+  MILLRACE_TRY(PlannedStep step, overShares(request, limits, [&](const PlanRequest& shared) {
+                 return planStep(spec, shared);
+               }));
   const Bytes device = step.memory.total(MemoryTier::Device);
   const Bytes host = step.memory.total(MemoryTier::Host);
-  // Limits that are derived share what is free; set ones may each be right and together too much.
-  if (request.rates && request.rates->sharedCores && device + host > limits.host.free)
+  if (mayExceedWhatIsFree(request, limits) && device + host > limits.host.free)
     return failure(ErrorKind::DoesNotFit,
                    fmt::format("the machine's memory is too small: {} on the device, which is the CPU's share of it, "
                                "and {} beside it are {}, and {} are free; lower memory.vram_limit or "
@@ -150,6 +158,14 @@ Result<PlannedStep> planRun(const ModelSpec& spec, const PlanRequest& request, c
                                formatBytes(device), formatBytes(host), formatBytes(device + host),
                                formatBytes(limits.host.free)));
   return step;
+}
+
+Result<TierTotals> leastMemoryOfRun(const ModelSpec& spec, const PlanRequest& request, const MemoryLimits& limits) {
+  if (mayExceedWhatIsFree(request, limits)) { // what planRun() takes depends on what it finds best
+    MILLRACE_TRY(const PlannedStep step, planRun(spec, request, limits));
+    return step.memory.totals();
+  }
+  return overShares(request, limits, [&](const PlanRequest& shared) { return leastMemory(spec, shared); });
 }
 
 } // namespace millrace

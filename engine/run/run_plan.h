@@ -43,4 +43,7 @@ PlanRequest planRequest(const Project& project, const MemoryLimits& limits, cons
 /// and which is shared differently if half for each is not enough (the plan's limits then say how).
 Result<PlannedStep> planRun(const ModelSpec& spec, const PlanRequest& request, const MemoryLimits& limits);
 
+/// Whether planRun() would find anything, in a fraction of its time: the least that is needed, or planRun()'s error.
+Result<TierTotals> leastMemoryOfRun(const ModelSpec& spec, const PlanRequest& request, const MemoryLimits& limits);
+
 } // namespace millrace

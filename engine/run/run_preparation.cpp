@@ -77,7 +77,7 @@ class Preparation {
     }
     m_run.plan = std::move(step->memory);
     m_run.time = step->time;
-    m_run.ratesMeasured = request.rates && request.rates->measured;
+    m_run.rates = request.rates.value_or(StepRates{});
     MILLRACE_CHECK(prepareTokenizer());
     MILLRACE_CHECK(prepareData());
     MILLRACE_CHECK(prepareTrainer());

@@ -47,7 +47,7 @@ struct PreparedRun {
   std::unique_ptr<ValidationReader> validation;
   MemoryPlan plan;
   StepTime time;              ///< of a step, as the plan predicts it
-  bool ratesMeasured = false; ///< that it is predicted from
+  StepRates rates;            ///< that it is predicted from
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<Device> device;
   std::unique_ptr<Trainer> trainer;

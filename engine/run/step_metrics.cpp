@@ -59,7 +59,9 @@ Json metricsToJson(const StepMetrics& metrics) {
                              {"bytes_in", link.bytesIn},
                              {"bytes_out", link.bytesOut},
                              {"seconds_in", numberToJson(link.secondsIn)},
-                             {"seconds_out", numberToJson(link.secondsOut)}});
+                             {"seconds_out", numberToJson(link.secondsOut)},
+                             {"peak_in", numberToJson(link.peakIn)},
+                             {"peak_out", numberToJson(link.peakOut)}});
   json["stalls"] = {{"weights", numberToJson(metrics.stalls.waitWeights)},
                     {"optimizer", numberToJson(metrics.stalls.waitOptimizer)},
                     {"copy_out", numberToJson(metrics.stalls.waitCopyOut)},
@@ -101,6 +103,8 @@ Result<StepMetrics> metricsFromJson(const Json& json, const std::string& source)
     entry.read("bytes_out", link.bytesOut);
     entry.read("seconds_in", link.secondsIn);
     entry.read("seconds_out", link.secondsOut);
+    entry.read("peak_in", link.peakIn);
+    entry.read("peak_out", link.peakOut);
     MILLRACE_CHECK(entry.status());
     metrics.links.push_back(std::move(link));
   }

@@ -17,6 +17,8 @@ struct LinkMetrics {
   std::int64_t bytesOut = 0;
   double secondsIn = 0;
   double secondsOut = 0;
+  double peakIn = 0; ///< bytes a second that were measured on this machine; 0: not measured
+  double peakOut = 0;
 
   bool operator==(const LinkMetrics&) const = default;
 };
