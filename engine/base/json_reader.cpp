@@ -53,10 +53,12 @@ class Guard final : public nlohmann::json_sax<Json> {
     std::string what = error.what();
     if (const auto bracket = what.find("] "); bracket != std::string::npos) what = what.substr(bracket + 2);
     problem = fmt::format("not valid JSON at byte {}: {}", position, what);
+    place = position > 0 ? position - 1 : 0; // the parser counts what it has read
     return false;
   }
 
   std::string problem;
+  std::optional<std::size_t> place;
 
  private:
   bool enter() {
@@ -69,12 +71,17 @@ class Guard final : public nlohmann::json_sax<Json> {
 };
 } // namespace
 
-Result<Json> parseJson(std::string_view text, const std::string& source) {
+Result<Json> parseJson(std::string_view text, const std::string& source, std::optional<std::size_t>* faultByte) {
   // The parser takes a NUL byte for the end and would pass over what follows.
-  if (const auto nul = text.find('\0'); nul != std::string_view::npos)
+  if (const auto nul = text.find('\0'); nul != std::string_view::npos) {
+    if (faultByte) *faultByte = nul;
     return badInput(fmt::format("{}: not valid JSON at byte {}: a NUL byte", source, nul));
+  }
   Guard guard;
-  if (!Json::sax_parse(text.begin(), text.end(), &guard)) return badInput(fmt::format("{}: {}", source, guard.problem));
+  if (!Json::sax_parse(text.begin(), text.end(), &guard)) {
+    if (faultByte) *faultByte = guard.place;
+    return badInput(fmt::format("{}: {}", source, guard.problem));
+  }
   Json value = Json::parse(text.begin(), text.end(), nullptr, false);
   if (value.is_discarded()) return badInput(fmt::format("{}: not valid JSON", source));
   return value;
@@ -113,8 +120,10 @@ JsonReader::JsonReader(const Json& object, std::string source, std::string prefi
   if (!object.is_object() && !object.is_null()) {
     std::string name = m_prefix;
     if (!name.empty()) name.pop_back();
-    m_error = Error{ErrorKind::BadInput, fmt::format("{}: {} is {}, expected an object", m_source,
-                                                     name.empty() ? "the file" : name, typeName(object))};
+    m_error = Error{
+        ErrorKind::BadInput,
+        fmt::format("{}: {} is {}, expected an object", m_source, name.empty() ? "the file" : name, typeName(object)),
+        name};
   }
 }
 
@@ -226,7 +235,7 @@ void JsonReader::ignore(const std::string& key) {
 }
 
 void JsonReader::problem(const std::string& key, const std::string& what) {
-  if (!m_error) m_error = Error{ErrorKind::BadInput, fmt::format("{}: {} {}", m_source, path(key), what)};
+  if (!m_error) m_error = Error{ErrorKind::BadInput, fmt::format("{}: {} {}", m_source, path(key), what), path(key)};
 }
 
 Status JsonReader::status() const {
@@ -240,7 +249,8 @@ Status JsonReader::finish() const {
     if (m_known.count(key)) continue;
     const auto nearest = nearestWord(key, {m_known.begin(), m_known.end()});
     return badInput(fmt::format("{}: {} is not a known key{}", m_source, path(key),
-                                nearest ? fmt::format("; did you mean {}?", path(*nearest)) : std::string()));
+                                nearest ? fmt::format("; did you mean {}?", path(*nearest)) : std::string()),
+                    path(key));
   }
   return {};
 }

@@ -17,14 +17,17 @@ namespace millrace {
 using Json = nlohmann::ordered_json;
 
 /// Parses text; refuses nesting deeper than 128 and duplicate keys. Errors give source, byte and what was expected.
-Result<Json> parseJson(std::string_view text, const std::string& source);
+/// faultByte, when given, gets where the parser stopped, counted from 0, if it fails and the place is known.
+Result<Json> parseJson(std::string_view text, const std::string& source,
+                       std::optional<std::size_t>* faultByte = nullptr);
 Result<Json> readJsonFile(FileSystem& files, const Path& path, Bytes limit = 64 * MiB);
 
 /// The known word nearest to the given one (edit distance at most a third of its length), for "did you mean".
 std::optional<std::string> nearestWord(std::string_view word, const std::vector<std::string>& known);
 
 /// One JSON object being read key by key. Each key that is asked for counts as known; finish() refuses the others by
-/// name. The first problem sticks: later calls return fallbacks, and status() or finish() reports it. Not thread-safe.
+/// name. The first problem sticks: later calls return fallbacks, and status() or finish() reports it, with the key's
+/// path in Error::key. Not thread-safe.
 class JsonReader {
  public:
   /// source: the file's name for messages; prefix: the path of this object inside it ("training.").

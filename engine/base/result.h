@@ -22,6 +22,7 @@ enum class ErrorKind {
 struct Error {
   ErrorKind kind = ErrorKind::Failed;
   std::string message;
+  std::string key = {}; ///< dotted key of the input that is at fault, for forms; empty: none, or not known
 };
 
 template <class T>
@@ -31,8 +32,8 @@ using Status = Result<void>;
 inline tl::unexpected<Error> failure(ErrorKind kind, std::string message) {
   return tl::unexpected<Error>(Error{kind, std::move(message)});
 }
-inline tl::unexpected<Error> badInput(std::string message) {
-  return failure(ErrorKind::BadInput, std::move(message));
+inline tl::unexpected<Error> badInput(std::string message, std::string key = {}) {
+  return tl::unexpected<Error>(Error{ErrorKind::BadInput, std::move(message), std::move(key)});
 }
 inline tl::unexpected<Error> failed(std::string message) {
   return failure(ErrorKind::Failed, std::move(message));

@@ -1,6 +1,7 @@
 #include "project/overrides.h"
 
-#include <algorithm>
+#include "engine/project_fields.h"
+
 #include <charconv>
 #include <fmt/format.h>
 #include <set>
@@ -8,21 +9,6 @@
 namespace millrace {
 
 namespace {
-
-struct ExclusiveGroup {
-  const char* parent;
-  std::vector<const char*> keys;
-};
-
-const std::vector<ExclusiveGroup>& exclusiveGroups() {
-  static const std::vector<ExclusiveGroup> groups = {
-      {"training", {"steps", "tokens", "epochs", "hours"}},
-      {"training", {"tokens_per_step", "micro_batches"}},
-      {"model", {"folder", "config"}},
-      {"tokenizer", {"file", "train"}},
-  };
-  return groups;
-}
 
 std::vector<std::string> splitKey(const std::string& key) {
   std::vector<std::string> parts(1);
@@ -54,11 +40,8 @@ Json* element(Json& list, const std::string& part) {
 /// Removes the keys of the file that the new key excludes, unless another override set them.
 void removeExcluded(Json& object, const std::string& parent, const std::string& key,
                     const std::set<std::string>& overridden) {
-  for (const ExclusiveGroup& group : exclusiveGroups()) {
-    if (parent != group.parent || std::find(group.keys.begin(), group.keys.end(), key) == group.keys.end()) continue;
-    for (const std::string other : group.keys)
-      if (other != key && !overridden.count(parent + "." + other)) object.erase(other);
-  }
+  for (const std::string& other : excludedKeys(parent + "." + key))
+    if (!overridden.count(other)) object.erase(other.substr(parent.size() + 1));
 }
 
 Status applyOne(Json& project, const std::string& override, std::set<std::string>& overridden) {

@@ -23,11 +23,14 @@ Status checkTogether(Project& project, bool keepBestGiven, const std::string& so
       !std::holds_alternative<ModelFolder>(project.model))
     return badInput(fmt::format("{}: tokenizer is missing, and model.config brings none: give tokenizer.file, or "
                                 "tokenizer.train to train one on the data",
-                                source));
+                                source),
+                    "tokenizer");
   if (project.data.validationFraction > 0) return {};
   const auto needsData = [&](const char* key) {
-    return badInput(fmt::format(
-        "{}: {} needs validation data, but data.validation_fraction is 0: raise it or remove {}", source, key, key));
+    return badInput(
+        fmt::format("{}: {} needs validation data, but data.validation_fraction is 0: raise it or remove {}", source,
+                    key, key),
+        key);
   };
   if (project.evaluation.every > 0) return needsData("evaluation.every");
   if (project.checkpoint.keepBest && keepBestGiven) return needsData("checkpoint.keep_best");
@@ -74,6 +77,11 @@ Result<Project> projectFromJson(const Json& json, const std::string& source, con
   MILLRACE_TRY(project.samples, readSamplesSection(samples, context));
   MILLRACE_CHECK(checkTogether(project, checkpoint.contains("keep_best"), source));
   return project;
+}
+
+Result<Project> parseProject(std::string_view json, const std::string& source, const Path& folder) {
+  MILLRACE_TRY(const Json parsed, parseJson(json, source));
+  return projectFromJson(parsed, source, folder);
 }
 
 Result<Project> readProject(FileSystem& files, const Path& path, const std::vector<std::string>& overrides) {

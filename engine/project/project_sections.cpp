@@ -39,7 +39,7 @@ Result<DataSourceSpec> readSource(const Json& value, const std::string& prefix, 
   DataSourceSpec source;
   if (value.is_string()) {
     if (value.get<std::string>().empty())
-      return badInput(fmt::format("{}: {} is empty, expected the path of a file", context.source, prefix));
+      return badInput(fmt::format("{}: {} is empty, expected the path of a file", context.source, prefix), prefix);
     source.paths.push_back(context.resolve(value.get<std::string>()));
     return source;
   }
@@ -103,10 +103,10 @@ Result<TokenizerSource> readTokenizerSection(const Json& section, const SectionC
     return TokenizerSource(tokenizer);
   }
   TokenizerTraining training;
-  JsonReader train(reader.object("train"), context.source, "tokenizer.train.");
+  SectionReader train(reader.object("train"), context, "tokenizer.train.");
   MILLRACE_CHECK(reader.finish());
   if (!train.has("vocabulary")) train.problem("vocabulary", "is missing, expected a number of entries such as 8192");
-  training.vocabulary = train.integer("vocabulary", 0, 257, 1 << 24);
+  training.vocabulary = train.integer("vocabulary", 0);
   training.bytes = train.bytes("bytes", training.bytes);
   if (training.bytes < 1) train.problem("bytes", "is 0, expected how much text to learn from, for example 64MiB");
   MILLRACE_CHECK(train.finish());
@@ -115,7 +115,7 @@ Result<TokenizerSource> readTokenizerSection(const Json& section, const SectionC
 
 Result<DataConfig> readDataSection(const Json& section, const SectionContext& context) {
   DataConfig data;
-  JsonReader reader(section, context.source, "data.");
+  SectionReader reader(section, context, "data.");
   const Json& sources = reader.value("sources");
   if (sources.is_array()) {
     if (sources.size() > mostPaths)
@@ -124,7 +124,8 @@ Result<DataConfig> readDataSection(const Json& section, const SectionContext& co
     for (std::size_t i = 0; i < sources.size(); ++i) {
       if (!sources[i].is_string() && !sources[i].is_object())
         return badInput(fmt::format("{}: data.sources.{} is {}, expected a path or an object with a path",
-                                    context.source, i, sources[i].type_name()));
+                                    context.source, i, sources[i].type_name()),
+                        fmt::format("data.sources.{}", i));
       MILLRACE_TRY(auto source, readSource(sources[i], fmt::format("data.sources.{}", i), context));
       data.sources.push_back(std::move(source));
     }
@@ -136,9 +137,9 @@ Result<DataConfig> readDataSection(const Json& section, const SectionContext& co
                                           sources.type_name()));
   }
   if (data.sources.empty()) reader.problem("sources", "is missing, expected the text to learn from");
-  data.validationFraction = reader.number("validation_fraction", data.validationFraction, 0, 0.5);
+  data.validationFraction = reader.number("validation_fraction", data.validationFraction);
   if (reader.has("cache")) data.cache = path(reader, "cache", context);
-  data.badRows = reader.integer("bad_rows", data.badRows, 0, manySteps);
+  data.badRows = reader.integer("bad_rows", data.badRows);
   MILLRACE_CHECK(reader.finish());
   return data;
 }
@@ -169,10 +170,10 @@ Result<MemoryConfig> readMemorySection(const Json& section, const SectionContext
 
 Result<CheckpointConfig> readCheckpointSection(const Json& section, const SectionContext& context) {
   CheckpointConfig checkpoint;
-  JsonReader reader(section, context.source, "checkpoint.");
-  checkpoint.every = reader.integer("every", checkpoint.every, 0, manySteps);
-  checkpoint.everyMinutes = reader.number("every_minutes", checkpoint.everyMinutes, 0, 1e6);
-  checkpoint.keep = reader.integer("keep", checkpoint.keep, 1, 1'000'000);
+  SectionReader reader(section, context, "checkpoint.");
+  checkpoint.every = reader.integer("every", checkpoint.every);
+  checkpoint.everyMinutes = reader.number("every_minutes", checkpoint.everyMinutes);
+  checkpoint.keep = reader.integer("keep", checkpoint.keep);
   checkpoint.keepBest = reader.boolean("keep_best", checkpoint.keepBest);
   MILLRACE_CHECK(reader.finish());
   return checkpoint;
@@ -180,10 +181,10 @@ Result<CheckpointConfig> readCheckpointSection(const Json& section, const Sectio
 
 Result<EvaluationConfig> readEvaluationSection(const Json& section, const SectionContext& context) {
   EvaluationConfig evaluation;
-  JsonReader reader(section, context.source, "evaluation.");
-  evaluation.every = reader.integer("every", evaluation.every, 0, manySteps);
-  evaluation.rows = reader.integer("rows", evaluation.rows, 0, manySteps);
-  evaluation.earlyStop = reader.integer("early_stop", evaluation.earlyStop, 0, 1'000'000);
+  SectionReader reader(section, context, "evaluation.");
+  evaluation.every = reader.integer("every", evaluation.every);
+  evaluation.rows = reader.integer("rows", evaluation.rows);
+  evaluation.earlyStop = reader.integer("early_stop", evaluation.earlyStop);
   if (evaluation.earlyStop > 0 && evaluation.every == 0)
     reader.problem("early_stop", "needs evaluations during training: set evaluation.every to a number of steps");
   MILLRACE_CHECK(reader.finish());
@@ -192,14 +193,14 @@ Result<EvaluationConfig> readEvaluationSection(const Json& section, const Sectio
 
 Result<SamplesConfig> readSamplesSection(const Json& section, const SectionContext& context) {
   SamplesConfig samples;
-  JsonReader reader(section, context.source, "samples.");
-  samples.every = reader.integer("every", samples.every, 0, manySteps);
+  SectionReader reader(section, context, "samples.");
+  samples.every = reader.integer("every", samples.every);
   samples.prompts = texts(reader, "prompts", "a text");
-  samples.tokens = reader.integer("tokens", samples.tokens, 1, 1'000'000);
-  samples.temperature = reader.number("temperature", samples.temperature, 0, 100);
-  samples.topK = reader.integer("top_k", samples.topK, 0, INT32_MAX);
-  samples.topP = reader.number("top_p", samples.topP, 1e-6, 1);
-  samples.seed = reader.integer("seed", samples.seed, 0, INT64_MAX);
+  samples.tokens = reader.integer("tokens", samples.tokens);
+  samples.temperature = reader.number("temperature", samples.temperature);
+  samples.topK = reader.integer("top_k", samples.topK);
+  samples.topP = reader.number("top_p", samples.topP);
+  samples.seed = reader.integer("seed", samples.seed);
   if (samples.every > 0 && samples.prompts.empty())
     reader.problem("every",
                    "asks for samples, but samples.prompts is empty: give at least one prompt (it may be \"\")");

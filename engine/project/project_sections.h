@@ -4,14 +4,12 @@
 
 #include "base/json_reader.h"
 #include "engine/project.h"
+#include "engine/project_fields.h"
 #include "project/choices.h"
 
 #include <string>
 
 namespace millrace {
-
-/// The largest count of steps or rows that a file may name.
-constexpr std::int64_t manySteps = 1'000'000'000'000;
 
 /// Where a part of the file is, for messages and for relative paths.
 struct SectionContext {
@@ -19,6 +17,22 @@ struct SectionContext {
   Path folder; ///< absolute
 
   Path resolve(const std::string& text) const { return (folder / Path(text)).lexically_normal(); }
+};
+
+/// A JsonReader that takes ranges from the table of fields, where each key must be.
+class SectionReader : public JsonReader {
+ public:
+  SectionReader(const Json& section, const SectionContext& context, const std::string& prefix)
+      : JsonReader(section, context.source, prefix) {}
+
+  std::int64_t integer(const std::string& key, std::int64_t fallback) {
+    const ProjectField& field = *findProjectField(path(key));
+    return JsonReader::integer(key, fallback, field.least, field.most);
+  }
+  double number(const std::string& key, double fallback) {
+    const ProjectField& field = *findProjectField(path(key));
+    return JsonReader::number(key, fallback, field.leastNumber, field.mostNumber);
+  }
 };
 
 Result<ModelSource> readModelSection(const Json& section, const SectionContext& context);

@@ -9,7 +9,7 @@ namespace millrace {
 
 namespace {
 
-void readLength(JsonReader& reader, TrainingConfig& training) {
+void readLength(SectionReader& reader, TrainingConfig& training) {
   const char* given = nullptr;
   for (const auto& [word, unit] : lengthUnitWords) {
     if (!reader.has(word)) continue;
@@ -20,20 +20,20 @@ void readLength(JsonReader& reader, TrainingConfig& training) {
     given = word;
     training.length.unit = unit;
     if (unit == LengthUnit::Steps)
-      training.length.amount = static_cast<double>(reader.integer(word, 0, 1, manySteps));
+      training.length.amount = static_cast<double>(reader.integer(word, 0));
     else if (unit == LengthUnit::Tokens) // all of these are exact in a double
-      training.length.amount = static_cast<double>(reader.integer(word, 0, 1, 1'000'000'000'000'000));
+      training.length.amount = static_cast<double>(reader.integer(word, 0));
     else
-      training.length.amount = reader.number(word, 0, 1e-6, 1e6);
+      training.length.amount = reader.number(word, 0);
   }
   if (!given) reader.problem("steps", "is missing: say how long to train by one of steps, tokens, epochs, hours");
 }
 
-void readBatch(JsonReader& reader, TrainingConfig& training) {
-  training.microBatch = reader.integer("micro_batch", training.microBatch, 1, 1 << 16);
-  training.context = reader.integer("context", training.context, 2, 1 << 24);
-  training.microBatches = reader.integer("micro_batches", training.microBatches, 1, 1 << 20);
-  const std::int64_t tokens = reader.integer("tokens_per_step", 0, 1, std::int64_t{1} << 60);
+void readBatch(SectionReader& reader, TrainingConfig& training) {
+  training.microBatch = reader.integer("micro_batch", training.microBatch);
+  training.context = reader.integer("context", training.context);
+  training.microBatches = reader.integer("micro_batches", training.microBatches);
+  const std::int64_t tokens = reader.integer("tokens_per_step", 0);
   if (!reader.has("tokens_per_step")) return;
   if (reader.has("micro_batches"))
     reader.problem("tokens_per_step", "is given beside training.micro_batches: give one of them");
@@ -45,42 +45,43 @@ void readBatch(JsonReader& reader, TrainingConfig& training) {
                                tokens, training.microBatch, training.context, each, below > 0 ? "are" : "is",
                                below > 0 ? fmt::format("{} and {}", below, below + each) : fmt::format("{}", each)));
   }
+  const std::int64_t mostMicroBatches = findProjectField("training.micro_batches")->most;
   training.microBatches = std::max<std::int64_t>(tokens / each, 1);
-  if (training.microBatches > 1 << 20)
+  if (training.microBatches > mostMicroBatches)
     reader.problem("tokens_per_step",
                    fmt::format("makes {} micro-batches a step, at most {} are expected: raise training.micro_batch",
-                               training.microBatches, 1 << 20));
+                               training.microBatches, mostMicroBatches));
 }
 
-void readOptimizer(JsonReader& reader, TrainingConfig& training) {
-  training.learningRate = reader.number("learning_rate", training.learningRate, 0, 10);
+void readOptimizer(SectionReader& reader, TrainingConfig& training) {
+  training.learningRate = reader.number("learning_rate", training.learningRate);
   training.schedule = readChoice(reader, "schedule", training.schedule, scheduleShapeWords);
-  training.minLearningRateRatio = reader.number("min_learning_rate_ratio", training.minLearningRateRatio, 0, 1);
+  training.minLearningRateRatio = reader.number("min_learning_rate_ratio", training.minLearningRateRatio);
   if (training.schedule == ScheduleShape::Constant && reader.has("min_learning_rate_ratio"))
     reader.problem("min_learning_rate_ratio",
                    "has no meaning with training.schedule constant: remove it or choose linear, cosine or wsd");
-  training.decayFraction = reader.number("decay_fraction", training.decayFraction, 0, 1);
+  training.decayFraction = reader.number("decay_fraction", training.decayFraction);
   if (training.schedule != ScheduleShape::Wsd && reader.has("decay_fraction"))
     reader.problem("decay_fraction", "has a meaning with training.schedule wsd alone: remove it or choose wsd");
   const bool bySteps = training.length.unit == LengthUnit::Steps;
   const auto steps = static_cast<std::int64_t>(bySteps ? training.length.amount : 0);
-  if (reader.has("warmup_steps")) training.warmupSteps = reader.integer("warmup_steps", 0, 0, manySteps);
+  if (reader.has("warmup_steps")) training.warmupSteps = reader.integer("warmup_steps", 0);
   if (bySteps && training.warmupSteps.value_or(0) > steps)
     reader.problem("warmup_steps",
                    fmt::format("is {}, more than training.steps, which is {}", *training.warmupSteps, steps));
-  training.beta1 = reader.number("beta1", training.beta1, 0, 0.9999999);
-  training.beta2 = reader.number("beta2", training.beta2, 0, 0.9999999);
-  training.epsilon = reader.number("epsilon", training.epsilon, 1e-30, 1);
-  training.weightDecay = reader.number("weight_decay", training.weightDecay, 0, 1000);
+  training.beta1 = reader.number("beta1", training.beta1);
+  training.beta2 = reader.number("beta2", training.beta2);
+  training.epsilon = reader.number("epsilon", training.epsilon);
+  training.weightDecay = reader.number("weight_decay", training.weightDecay);
   if (training.learningRate * training.weightDecay >= 1)
     reader.problem("weight_decay",
                    fmt::format("is {}, but learning_rate x weight_decay must stay below 1, and it is {}",
                                training.weightDecay, training.learningRate * training.weightDecay));
   training.clip = readChoice(reader, "clip", training.clip, clipModeWords);
-  training.maxGradNorm = reader.number("max_grad_norm", training.maxGradNorm, 1e-9, 1e9);
+  training.maxGradNorm = reader.number("max_grad_norm", training.maxGradNorm);
   if (training.clip == ClipMode::Off && reader.has("max_grad_norm"))
     reader.problem("max_grad_norm", "has no meaning with training.clip off: remove one of them");
-  training.maxBadSteps = reader.integer("max_bad_steps", training.maxBadSteps, 1, 1'000'000);
+  training.maxBadSteps = reader.integer("max_bad_steps", training.maxBadSteps);
 }
 
 bool isDeviceName(const std::string& name) {
@@ -96,25 +97,25 @@ bool isDeviceName(const std::string& name) {
 
 Result<TrainingConfig> readTrainingSection(const Json& section, const SectionContext& context) {
   TrainingConfig training;
-  JsonReader reader(section, context.source, "training.");
+  SectionReader reader(section, context, "training.");
   readLength(reader, training);
   readBatch(reader, training);
   readOptimizer(reader, training);
   training.precision = readChoice(reader, "precision", training.precision, precisionWords);
   training.recompute = readChoice(reader, "recompute", training.recompute, recomputePolicyWords);
-  training.scheduleGroup = reader.integer("schedule_group", training.scheduleGroup, 0, 1 << 20);
+  training.scheduleGroup = reader.integer("schedule_group", training.scheduleGroup);
   if (training.scheduleGroup > training.microBatches)
     reader.problem("schedule_group", fmt::format("is {}, more than the {} micro-batches of a step: use 0 for all",
                                                  training.scheduleGroup, training.microBatches));
-  training.slots = reader.integer("slots", training.slots, 2, 3);
+  training.slots = reader.integer("slots", training.slots);
   training.offloadActivations = readChoice(reader, "offload_activations", training.offloadActivations, switchWords);
   training.overlap = reader.boolean("overlap", training.overlap);
-  training.seed = reader.integer("seed", training.seed, 0, INT64_MAX);
-  training.threads = reader.integer("threads", training.threads, 0, 4096);
+  training.seed = reader.integer("seed", training.seed);
+  training.threads = reader.integer("threads", training.threads);
   training.device = reader.text("device", training.device);
   if (!isDeviceName(training.device))
     reader.problem("device", fmt::format("is '{}', expected auto, cpu or cuda:N, for example cuda:0", training.device));
-  training.headChunk = reader.integer("head_chunk", training.headChunk, 1, 1 << 24);
+  training.headChunk = reader.integer("head_chunk", training.headChunk);
   MILLRACE_CHECK(reader.finish());
   return training;
 }

@@ -1,0 +1,202 @@
+// Draws every page and state of the window into a folder, for people to look at: light and dark, at the scale that
+// QT_SCALE_FACTOR says.   ui_screenshots FOLDER
+#include "app/program.h"
+#include "bridge/text.h"
+#include "configure/project_document.h"
+#include "shell/can_i_train.h"
+#include "shell/main_window.h"
+#include "shell/start_page.h"
+#include "style/theme.h"
+#include "train/charts_panel.h"
+#include "train/run_session.h"
+#include "train/train_page.h"
+#include "ui/train/scripted_feed.h"
+
+#include <QApplication>
+#include <QComboBox>
+#include <QLabel>
+#include <QPushButton>
+#include <QSettings>
+#include <QTabWidget>
+#include <QTest>
+#include <cmath>
+
+using namespace millrace;
+using namespace millrace::test;
+using namespace millrace::ui;
+
+namespace {
+
+const QString longName = QString("a-run-whose-name-somebody-has-made-so-long-that-no-window-has-room-for-all-of-it-")
+                             .repeated(3);
+
+class Album {
+ public:
+  explicit Album(QString folder) : m_folder(std::move(folder)) {}
+
+  void take(QWidget& widget, const QString& name) {
+    QTest::qWait(400); // charts and plans have timers and threads of their own
+    if (!widget.grab().save(QStringLiteral("%1/%2.png").arg(m_folder, name))) qFatal("%s cannot be written", qPrintable(name));
+  }
+
+ private:
+  const QString m_folder;
+};
+
+/// Steps of a run that goes as runs go, from `from` on.
+std::vector<RunEvent> steps(int from, int count, std::int64_t total, double scale = 1) {
+  std::vector<RunEvent> events;
+  for (int i = from; i < from + count; ++i) {
+    StepMetrics metrics;
+    metrics.step = i;
+    metrics.totalSteps = total;
+    metrics.time = 1.79e9 + i * 2.5;
+    metrics.tokens = static_cast<std::int64_t>(65536 * scale);
+    metrics.tokensTotal = metrics.tokens * i;
+    metrics.loss = 2.2 + 8.5 * std::exp(-i / 150.0) + 0.15 * std::sin(i * 1.3) * std::sin(i * 0.37);
+    if (i == from + count / 2) metrics.loss = 9.5;
+    if (i == from + count / 3) metrics.loss = std::nan("");
+    metrics.gradNorm = 0.8 + 3 * std::exp(-i / 60.0) + 0.2 * std::sin(i * 2.1);
+    metrics.learningRate = 3e-4 * (i < 100 ? i / 100.0 : 0.5 + 0.5 * std::cos(3.14 * i / static_cast<double>(total)));
+    metrics.seconds = 2.4;
+    metrics.tokensPerSecond = static_cast<double>(metrics.tokens) / 2.4 * (1 + 0.02 * std::sin(i));
+    metrics.links = {{"device", 60'000'000'000, 20'000'000'000, 1.2, 0.5, 55e9, 55e9}};
+    metrics.stalls = {0.1, 0.05 + 0.05 * std::sin(i * 0.2), 0.02, 0};
+    metrics.peak = {21'000'000'000, 96'000'000'000};
+    metrics.planned = {22'000'000'000, 97'000'000'000};
+    events.push_back({metrics.time, i, metrics});
+    if (i % 100 == 0) {
+      events.push_back({metrics.time, i, Evaluation{metrics.loss + 0.1, std::exp(metrics.loss), 1.2, i % 200 == 0}});
+      events.push_back({metrics.time, i, Sample{"The best way to", " predict the future is to train on it.\nStep " +
+                                                                       std::to_string(i)}});
+      events.push_back({metrics.time, i, CheckpointSaved{"/runs/goose/checkpoints/step-" + std::to_string(i), 3.5, 1 << 30}});
+    }
+  }
+  return events;
+}
+
+struct Shown {
+  explicit Shown(const QString& name) {
+    auto owned = std::make_unique<ScriptedFeed>();
+    feed = owned.get();
+    session = std::make_unique<RunSession>(std::move(owned), name, QString());
+    session->open();
+  }
+  ScriptedFeed* feed;
+  std::unique_ptr<RunSession> session;
+};
+
+void trainStates(Album& album, const QString& theme) {
+  TrainPage page;
+  page.resize(1280, 820);
+  page.show(nullptr);
+  static_cast<QWidget&>(page).show();
+  album.take(page, theme + "-train-empty");
+  {
+    Shown run("goose");
+    page.show(run.session.get());
+    run.feed->tell({{1.79e9, 0, StateChanged{RunState::Preparing, ""}},
+                    {1.79e9, 0, LogLine{Severity::Info, "training the tokenizer"}}});
+    album.take(page, theme + "-train-preparing");
+    run.feed->tell({{1.79e9, 0, StateChanged{RunState::Running, ""}}});
+    run.feed->tell(steps(1, 900, 2000));
+    album.take(page, theme + "-train-running");
+    page.findChild<QTabWidget*>("runTabs")->setCurrentIndex(1);
+    run.feed->tell({{1.79e9, 900, StateChanged{RunState::Paused, "on request"}},
+                    {1.79e9, 900, Alert{"loss-spike", "step 450: the loss jumped to 9.5 from about 2.63",
+                                        "if it does not come back, stop and go on from an earlier checkpoint with a lower "
+                                        "training.learning_rate"}},
+                    {1.79e9, 900, Alert{"disk-low", "12 GiB are free where the run is, and its next checkpoint takes 15 GiB",
+                                        "make room, or lower checkpoint.keep of the next run; when the disk is full this "
+                                        "run pauses"}},
+                    {1.79e9, 900, LogLine{Severity::Warning, "a warning that is long enough to be cut off at the end of a line in a window of usual width, which shows in the tooltip"}}});
+    album.take(page, theme + "-train-paused-alerts");
+    run.feed->lose();
+    album.take(page, theme + "-train-reconnecting");
+    page.show(nullptr);
+  }
+  {
+    Shown run("goose");
+    page.show(run.session.get());
+    run.feed->tell(steps(1, 2000, 2000));
+    run.feed->tell({{1.79e9, 2000, StateChanged{RunState::Finished, ""}}});
+    run.feed->end();
+    page.findChild<QTabWidget*>("runTabs")->setCurrentIndex(0);
+    album.take(page, theme + "-train-finished");
+    page.show(nullptr);
+  }
+  {
+    Shown run("goose");
+    page.show(run.session.get());
+    run.feed->tell(steps(1, 300, 2000));
+    run.feed->tell({{1.79e9, 300, StateChanged{RunState::Failed, "10 steps in a row had a loss or gradient norm that is not "
+                                                                "finite; the last good checkpoint stands: lower "
+                                                                "training.learning_rate and resume or branch from it"}}});
+    run.feed->end();
+    page.findChild<QTabWidget*>("runTabs")->setCurrentIndex(1);
+    album.take(page, theme + "-train-failed");
+    page.show(nullptr);
+  }
+  {
+    Shown run(longName);
+    page.show(run.session.get());
+    run.feed->tell(steps(100'000'000, 500, 2'000'000'000, 1e6));
+    album.take(page, theme + "-train-long-names-huge-numbers");
+    page.resize(900, 600);
+    album.take(page, theme + "-train-small-window");
+    page.show(nullptr);
+  }
+}
+
+void windowStates(Album& album, const QString& theme, Theme& colors, const QString& folder) {
+  QSettings settings(folder + "/settings.ini", QSettings::IniFormat);
+  settings.clear();
+  settings.setValue("recent/projects", QStringList{"/home/ann/projects/goose.json", "/home/ann/" + longName + ".json"});
+  settings.setValue("recent/runs", QStringList{"/home/ann/runs/goose-20260101-101010", "ssh://box/runs/" + longName});
+  MainWindow window(colors, settings, {});
+  window.resize(1280, 860);
+  window.show();
+  auto* start = window.findChild<StartPage*>();
+  album.take(window, theme + "-start");
+  start->setInterrupted({{"goose", "/runs/goose", "killed: process 1234 on box is gone", 1234, 1.79e9},
+                         {longName, "/runs/" + longName, "stopped on request", 1, 1.79e9}});
+  const auto ask = [&](const QString& model, int machine, const QString& name) {
+    start->findChild<QComboBox*>("askModel")->setCurrentText(model);
+    start->findChild<QComboBox*>("askMachine")->setCurrentIndex(machine);
+    QTest::mouseClick(start->findChild<QPushButton*>("askPlanner"), Qt::LeftButton);
+    auto* verdict = start->findChild<QLabel*>("answerVerdict");
+    if (!QTest::qWaitFor([&] { return !verdict->text().startsWith(QStringLiteral("Planning")); }, 60'000)) qFatal("no answer");
+    album.take(window, theme + name);
+  };
+  ask("qwen2.5-7b", 5, "-start-answer");
+  ask("llama-3-405b", 0, "-start-answer-no");
+  ask("no-such-model", 0, "-start-answer-wrong");
+  QTest::mouseClick(start->findChild<QPushButton*>("template-quickstart"), Qt::LeftButton);
+  QTest::qWait(3000);
+  album.take(window, theme + "-configure-quickstart");
+  window.document().setValue("training.micro_batch", 100'000'000);
+  QTest::qWait(1500);
+  album.take(window, theme + "-configure-wrong");
+  window.document().setValue("training.micro_batch", 4);
+  window.document().setValue("memory.vram_limit", "5MiB");
+  QTest::qWait(3000);
+  album.take(window, theme + "-configure-does-not-fit");
+  window.document().startNew({});
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  QApplication application(argc, argv);
+  if (argc != 2) qFatal("ui_screenshots FOLDER");
+  const QString folder = QString::fromLocal8Bit(argv[1]);
+  QDir().mkpath(folder);
+  Album album(folder);
+  Theme theme;
+  const QString scale = QStringLiteral("-%1x").arg(qRound(application.devicePixelRatio()));
+  for (const auto& [choice, name] : {std::pair{ThemeChoice::Light, "light"}, std::pair{ThemeChoice::Dark, "dark"}}) {
+    theme.choose(choice);
+    trainStates(album, name + scale);
+    windowStates(album, name + scale, theme, folder);
+  }
+}

@@ -1,0 +1,122 @@
+#include "bridge/followed_run.h"
+
+#include "bridge/background.h"
+#include "bridge/text.h"
+
+#include <QThreadPool>
+
+namespace millrace::ui {
+
+struct FollowedRun::Reader {
+  explicit Reader(FollowedRun* run) : wakeUp(run, [run] { run->drain(); }) {}
+
+  LocalFileSystem files;
+  EventBox box;
+  WakeUp wakeUp;
+  std::mutex mutex; ///< guards what follows
+  std::unique_ptr<RunWatch> watch;
+  bool stopped = false;
+  bool opened = false;
+  bool killed = false; ///< and waited for, in case that somebody resumes it
+  bool ended = false;
+  std::string reason;
+};
+
+FollowedRun::FollowedRun(const std::filesystem::path& directory, QObject* parent)
+    : RunFeed(parent), m_directory(directory), m_reader(std::make_shared<Reader>(this)) {}
+
+FollowedRun::~FollowedRun() {
+  m_reader->wakeUp.release();
+  m_reader->box.close();
+  {
+    const std::lock_guard lock(m_reader->mutex);
+    m_reader->stopped = true;
+    if (m_reader->watch) m_reader->watch->stop();
+  }
+  // It ends by itself; a slow disk is not waited for by this thread.
+  if (!m_thread.joinable()) return;
+  const auto thread = std::make_shared<std::thread>(std::move(m_thread));
+  QThreadPool::globalInstance()->start([thread] { thread->join(); });
+}
+
+void FollowedRun::open() {
+  m_thread = std::thread([reader = m_reader, directory = m_directory] { read(reader, directory); });
+}
+
+void FollowedRun::read(const std::shared_ptr<Reader>& reader, const std::filesystem::path& directory) {
+  const auto tell = [&](const auto& change) {
+    {
+      const std::lock_guard lock(reader->mutex);
+      change();
+    }
+    reader->wakeUp.wake();
+  };
+  const auto end = [&](const std::string& reason) {
+    tell([&] {
+      reader->ended = true;
+      reader->reason = reason;
+    });
+  };
+  WatchOptions options;
+  options.patienceSeconds = 1e9; // as long as the window shows it
+  options.onKilled = [&](const std::string& reason) {
+    tell([&] {
+      reader->killed = true;
+      reader->reason = reason;
+    });
+  };
+  auto watch = RunWatch::open(reader->files, directory, options);
+  if (!watch) return end(watch.error().message);
+  RunWatch& events = **watch;
+  tell([&] {
+    reader->watch = std::move(*watch);
+    reader->opened = true;
+    if (reader->stopped) events.stop();
+  });
+  while (true) {
+    auto event = events.next();
+    if (!event) return end(event.error().message);
+    if (!*event) return end({});
+    {
+      const std::lock_guard lock(reader->mutex);
+      reader->killed = false;
+    }
+    if (reader->box.put(std::move(**event))) reader->wakeUp.wake();
+  }
+}
+
+void FollowedRun::drain() {
+  // Before the events are taken: what came before the end is in the box by then.
+  bool opened = false, killed = false, ended = false;
+  std::string reason;
+  {
+    const std::lock_guard lock(m_reader->mutex);
+    opened = m_reader->opened;
+    killed = m_reader->killed;
+    ended = m_reader->ended;
+    reason = m_reader->reason;
+  }
+  if (const std::vector<RunEvent> events = m_reader->box.take(); !events.empty()) Q_EMIT eventsArrived(events);
+  if (ended)
+    setLink(FeedLink::Ended, toQt(reason));
+  else if (killed)
+    setLink(FeedLink::Reconnecting, toQt(reason));
+  else if (opened)
+    setLink(FeedLink::Connected);
+}
+
+void FollowedRun::request(RunRequest request) {
+  const auto ask = [reader = m_reader, directory = m_directory, request]() -> QString {
+    const auto answer = requestOfRun(reader->files, directory, request);
+    return answer ? QString() : toQt(answer.error().message);
+  };
+  inBackground(this, ask, [this](const QString& problem) {
+    if (!problem.isEmpty()) Q_EMIT requestFailed(problem);
+  });
+}
+
+QString FollowedRun::place() const {
+  return toQt(m_directory);
+}
+
+} // namespace millrace::ui

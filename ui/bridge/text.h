@@ -1,0 +1,28 @@
+// Texts of the engine as Qt's, and back: UTF-8; bytes of a path stay as they are.
+#pragma once
+
+#include <QFile>
+#include <QString>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace millrace::ui {
+
+inline QString toQt(std::string_view text) {
+  return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
+
+inline QString toQt(const std::string& text) {
+  return QString::fromStdString(text);
+}
+
+inline QString toQt(const std::filesystem::path& path) {
+  return QFile::decodeName(QByteArray::fromStdString(path.native()));
+}
+
+inline std::filesystem::path toPath(const QString& path) {
+  return QFile::encodeName(path).toStdString();
+}
+
+} // namespace millrace::ui

@@ -1,0 +1,224 @@
+#include "configure/project_document.h"
+
+#include "bridge/background.h"
+#include "bridge/text.h"
+#include "configure/project_paths.h"
+#include "engine/project_fields.h"
+
+#include <QDir>
+#include <QFileInfo>
+#include <QSaveFile>
+
+namespace millrace::ui {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Typing goes on for so long before it is worth checking.
+constexpr auto checkDelay = 150ms;
+constexpr Bytes largestFile = 16 * MiB;
+constexpr const char* emptyProject = "{\n  \"format\": 1\n}\n";
+
+std::string readOrEmpty(const QString& path) {
+  LocalFileSystem files;
+  return readTextFile(files, toPath(path), largestFile).value_or(std::string());
+}
+
+struct WriteOutcome {
+  QString problem; ///< empty: written
+  bool changedOnDisk = false;
+};
+
+/// Written aside and renamed. expected: what the file must hold before, if it is there.
+WriteOutcome writeFile(const QString& path, const std::string& text, const std::optional<std::string>& expected) {
+  if (expected && QFileInfo::exists(path) && readOrEmpty(path) != *expected)
+    return {ProjectDocument::tr("%1 was changed by another program since it was read").arg(path), true};
+  QSaveFile file(path);
+  const auto size = static_cast<qint64>(text.size());
+  if (!file.open(QIODevice::WriteOnly) || file.write(text.data(), size) != size || !file.commit())
+    return {ProjectDocument::tr("%1 cannot be written: %2").arg(path, file.errorString()), false};
+  return {};
+}
+
+} // namespace
+
+ProjectDocument::ProjectDocument(QObject* parent) : QObject(parent) {
+  m_checkTimer.setSingleShot(true);
+  m_checkTimer.setInterval(checkDelay);
+  connect(&m_checkTimer, &QTimer::timeout, this, &ProjectDocument::check);
+  startNew({});
+}
+
+QString ProjectDocument::name() const {
+  const Json* name = value("name");
+  if (name && name->is_string()) return QString::fromStdString(name->get<std::string>());
+  return m_filePath.isEmpty() ? tr("untitled") : QFileInfo(m_filePath).completeBaseName();
+}
+
+QString ProjectDocument::sourceName() const {
+  return m_filePath.isEmpty() ? tr("untitled") + ".json" : QFileInfo(m_filePath).fileName();
+}
+
+QString ProjectDocument::folder() const {
+  return m_filePath.isEmpty() ? QDir::homePath() : QFileInfo(m_filePath).absolutePath();
+}
+
+const Json* ProjectDocument::value(std::string_view key) const {
+  const Json* found = valueAt(m_json, key);
+  return found && !found->is_null() ? found : nullptr;
+}
+
+void ProjectDocument::setValue(std::string_view key, const Json& value) {
+  if (!isParsed()) return;
+  if (value.is_null()) return edit(withoutKey(m_text, key));
+  std::vector<std::string> excluded;
+  for (std::size_t dot = key.find('.'); dot != key.npos; dot = key.find('.', dot + 1))
+    for (std::string& other : excludedKeys(key.substr(0, dot))) excluded.push_back(std::move(other));
+  for (std::string& other : excludedKeys(key)) excluded.push_back(std::move(other));
+  edit(withValue(m_text, key, value, excluded));
+}
+
+void ProjectDocument::apply(const std::vector<ProjectChange>& changes) {
+  for (const ProjectChange& change : changes) {
+    const auto json = parseJson(change.value, change.key);
+    setValue(change.key, json ? *json : Json(change.value));
+  }
+}
+
+void ProjectDocument::setText(std::string text) {
+  edit(std::move(text));
+}
+
+void ProjectDocument::startNew(std::string text) {
+  const Title before = title();
+  if (text.empty()) text = emptyProject;
+  ++m_loads;
+  m_filePath.clear();
+  m_json = Json::object(); // nothing of the last project, should the text not parse
+  m_savedText = text;
+  replace(std::move(text));
+  announce(before);
+}
+
+void ProjectDocument::load(const QString& path) {
+  const quint64 number = ++m_loads;
+  const QString absolute = QFileInfo(path).absoluteFilePath();
+  inBackground(
+      this,
+      [absolute] {
+        LocalFileSystem files;
+        return readTextFile(files, toPath(absolute), largestFile);
+      },
+      [this, number, absolute](const Result<std::string>& text) {
+        if (number != m_loads) return;
+        if (!text) {
+          Q_EMIT loadFailed(QString::fromStdString(text.error().message));
+          return;
+        }
+        const Title before = title();
+        m_filePath = absolute;
+        m_json = Json::object();
+        m_savedText = *text;
+        replace(*text);
+        announce(before);
+        Q_EMIT loaded();
+      });
+}
+
+void ProjectDocument::save(bool overwrite) {
+  if (m_filePath.isEmpty()) {
+    Q_EMIT saveFailed(tr("The project has no file yet: choose one with Save as"), false);
+    return;
+  }
+  write(m_filePath, m_text, overwrite ? std::nullopt : std::optional(m_savedText));
+}
+
+void ProjectDocument::saveAs(const QString& path) {
+  const QString absolute = QFileInfo(path).absoluteFilePath();
+  write(absolute, movedText(m_text, folder(), QFileInfo(absolute).absolutePath()), std::nullopt);
+}
+
+void ProjectDocument::write(const QString& path, std::string text, std::optional<std::string> expected) {
+  if (m_writing) return;
+  m_writing = true;
+  inBackground(
+      this, [path, text, expected = std::move(expected)] { return writeFile(path, text, expected); },
+      [this, path, text](const WriteOutcome& outcome) {
+        m_writing = false;
+        if (outcome.problem.isEmpty())
+          finishWrite(path, text);
+        else
+          Q_EMIT saveFailed(outcome.problem, outcome.changedOnDisk);
+      });
+}
+
+void ProjectDocument::finishWrite(const QString& path, const std::string& text) {
+  const Title before = title();
+  std::string current = movedText(m_text, folder(), QFileInfo(path).absolutePath());
+  const bool moved = m_filePath != path;
+  m_filePath = path;
+  m_savedText = text;
+  if (moved) replace(std::move(current)); // checked anew: messages name the file
+  announce(before);
+  Q_EMIT saved();
+}
+
+void ProjectDocument::edit(std::string text) {
+  if (text == m_text) return;
+  const Title before = title();
+  replace(std::move(text));
+  announce(before);
+}
+
+void ProjectDocument::replace(std::string text) {
+  m_text = std::move(text);
+  ++m_revision;
+  m_checked = false;
+  parse();
+  m_checkTimer.start();
+  Q_EMIT changed();
+}
+
+void ProjectDocument::announce(const Title& before) {
+  const Title now = title();
+  if (now.path != before.path || now.name != before.name) Q_EMIT titleChanged();
+  if (now.dirty != before.dirty) Q_EMIT dirtyChanged(now.dirty);
+}
+
+void ProjectDocument::parse() {
+  m_parseErrorByte.reset();
+  m_parseError.reset();
+  auto json = parseJson(m_text, sourceName().toStdString(), &m_parseErrorByte);
+  if (!json) {
+    m_parseError = std::move(json.error());
+  } else if (!json->is_object()) {
+    m_parseError = Error{ErrorKind::BadInput, tr("The text holds no JSON object").toStdString()};
+    m_parseErrorByte = 0;
+  } else {
+    m_json = std::move(*json);
+  }
+}
+
+void ProjectDocument::check() {
+  const quint64 revision = m_revision;
+  if (m_parseError) return finishCheck(revision, m_parseError);
+  inBackground(
+      this,
+      [text = m_text, source = sourceName().toStdString(), folder = toPath(folder())]() -> std::optional<Error> {
+        const auto project = parseProject(text, source, folder);
+        if (!project) return project.error();
+        return std::nullopt;
+      },
+      [this, revision](const std::optional<Error>& error) { finishCheck(revision, error); });
+}
+
+void ProjectDocument::finishCheck(quint64 revision, std::optional<Error> error) {
+  if (revision != m_revision) return;
+  m_checked = true;
+  m_error = std::move(error);
+  Q_EMIT validated(!m_error, m_error ? QString::fromStdString(m_error->key) : QString(),
+                   m_error ? QString::fromStdString(m_error->message) : QString());
+}
+
+} // namespace millrace::ui

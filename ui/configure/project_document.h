@@ -1,0 +1,110 @@
+// The project that the window works on: a text of JSON, what it says, its file, and whether the engine takes it. Owned
+// by the shell, shared by the Configure page's widgets; GUI thread. Files are read and written, and the project is
+// checked, in the background.
+#pragma once
+
+#include "configure/json_text.h"
+#include "engine/plan.h"
+#include "engine/project_file.h"
+
+#include <QObject>
+#include <QTimer>
+#include <optional>
+
+namespace millrace::ui {
+
+class ProjectDocument : public QObject {
+  Q_OBJECT
+ public:
+  /// A new project, which lacks its model, data and length.
+  explicit ProjectDocument(QObject* parent = nullptr);
+
+  /// Empty: never saved.
+  QString filePath() const { return m_filePath; }
+  /// As the project gives it, else the file's name, else "untitled".
+  QString name() const;
+  /// What messages call the file.
+  QString sourceName() const;
+  /// What relative paths are relative to.
+  QString folder() const;
+  bool isDirty() const { return m_text != m_savedText; }
+
+  /// The text as it would be saved; perhaps not JSON while somebody edits it.
+  const std::string& text() const { return m_text; }
+  /// Whether the text is a JSON object. While it is not, json() is the last one that it was, and values cannot be set.
+  bool isParsed() const { return !m_parseError; }
+  const Json& json() const { return m_json; }
+  /// What is wrong with the text as JSON, and at which byte of it.
+  const std::optional<Error>& parseError() const { return m_parseError; }
+  std::optional<std::size_t> parseErrorByte() const { return m_parseErrorByte; }
+  /// What the last check found wrong; nothing while it is valid, or not checked yet.
+  const std::optional<Error>& error() const { return m_error; }
+  /// Whether the text as it is now was checked and found right.
+  bool isValid() const { return m_checked && !m_error; }
+
+  /// The value of a dotted key, or nullptr when it is missing or null; valid until the next change.
+  const Json* value(std::string_view key) const;
+  /// Sets a key, in place of those that it excludes. Null removes it.
+  void setValue(std::string_view key, const Json& value);
+  void removeValue(std::string_view key) { setValue(key, nullptr); }
+  /// As an advice of the planner asks for: values are JSON, else texts; "null" removes.
+  void apply(const std::vector<ProjectChange>& changes);
+  void setText(std::string text);
+
+  /// Begins anew with a text that is in no file; empty: with a project that lacks its model, data and length.
+  void startNew(std::string text);
+  /// Reads a file; then loaded(), or loadFailed() with everything as it was.
+  void load(const QString& path);
+  /// Writes to the document's file; then saved() or saveFailed(). Fails when another program has changed the file
+  /// since, unless `overwrite`. Edits made meanwhile stay unsaved; while a file is written no other write begins.
+  void save(bool overwrite = false);
+  /// Writes to another file, which becomes the document's. Relative paths go on meaning the same files.
+  void saveAs(const QString& path);
+
+ Q_SIGNALS:
+  /// The text, and with it values.
+  void changed();
+  void dirtyChanged(bool dirty);
+  /// File path or name.
+  void titleChanged();
+  /// The text was checked; see error(). key and message are empty when it is valid.
+  void validated(bool valid, const QString& key, const QString& message);
+  void loaded();
+  void loadFailed(const QString& message);
+  void saved();
+  /// changedOnDisk: by another program; save(true) replaces it.
+  void saveFailed(const QString& message, bool changedOnDisk);
+
+ private:
+  /// What a change may make listeners want to know.
+  struct Title {
+    QString path, name;
+    bool dirty = false;
+    bool operator==(const Title&) const = default;
+  };
+
+  Title title() const { return {m_filePath, name(), isDirty()}; }
+  void edit(std::string text);
+  void replace(std::string text);
+  void announce(const Title& before);
+  void parse();
+  void check();
+  void finishCheck(quint64 revision, std::optional<Error> error);
+  void write(const QString& path, std::string text, std::optional<std::string> expected);
+  void finishWrite(const QString& path, const std::string& text);
+
+  QString m_filePath;
+  std::string m_text;
+  std::string m_savedText; ///< as it is in the file
+  Json m_json = Json::object();
+  std::optional<Error> m_parseError;
+  std::optional<std::size_t> m_parseErrorByte;
+  std::optional<Error> m_error;
+  bool m_checked = false;
+  quint64 m_revision = 0; ///< of the text; results for another one are out of date
+  quint64 m_loads = 0;    ///< begun; an earlier one that ends later is out of date
+  bool m_writing = false;
+  QTimer m_checkTimer;
+};
+
+} // namespace millrace::ui

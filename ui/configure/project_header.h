@@ -1,0 +1,43 @@
+// The line above the form: the project's name, its file, whether it is saved, and what can be done with it; below it
+// what went wrong with the file. GUI thread.
+#pragma once
+
+#include "configure/project_document.h"
+
+#include <QWidget>
+
+class QFrame;
+class QLabel;
+class QPushButton;
+
+namespace millrace::ui {
+
+class ElidedLabel;
+
+class ProjectHeader : public QWidget {
+  Q_OBJECT
+ public:
+  ProjectHeader(ProjectDocument& document, QWidget* parent);
+
+  /// why: shown where it is not possible.
+  void setStartEnabled(bool enabled, const QString& why);
+
+ Q_SIGNALS:
+  void saveRequested();
+  void saveAsRequested();
+  void startRequested();
+
+ private:
+  void showTitle();
+  void showFailure(const QString& message, bool changedOnDisk);
+
+  ProjectDocument& m_document;
+  ElidedLabel *m_name, *m_path;
+  QLabel* m_dirty;
+  QPushButton *m_save, *m_saveAs, *m_start;
+  QFrame* m_failure;
+  QLabel* m_failureText;
+  QPushButton *m_overwrite, *m_reload;
+};
+
+} // namespace millrace::ui

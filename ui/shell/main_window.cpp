@@ -1,0 +1,483 @@
+#include "shell/main_window.h"
+
+#include "bridge/background.h"
+#include "bridge/text.h"
+#include "configure/configure_page.h"
+#include "configure/project_document.h"
+#include "engine/runs.h"
+#include "shell/start_page.h"
+#include "style/icons.h"
+#include "style/theme.h"
+#include "train/run_session.h"
+#include "train/train_page.h"
+
+#include <QAction>
+#include <QActionGroup>
+#include <QApplication>
+#include <QCloseEvent>
+#include <QDesktopServices>
+#include <QDir>
+#include <QDragEnterEvent>
+#include <QFile>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QInputDialog>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QPushButton>
+#include <QSettings>
+#include <QStackedWidget>
+#include <QToolBar>
+#include <QUrl>
+#include <utility>
+
+namespace millrace::ui {
+
+namespace {
+
+const QString geometryKey = QStringLiteral("window/geometry");
+const QString stateKey = QStringLiteral("window/state");
+const QString trainLayoutKey = QStringLiteral("window/train");
+const QString themeKey = QStringLiteral("window/theme");
+constexpr int stateVersion = 1;
+
+/// Runs older than this are history, not something that was broken off.
+constexpr double interruptedShownSeconds = 60.0 * 24 * 3600;
+constexpr std::size_t mostInterrupted = 5;
+
+std::vector<InterruptedRun> interruptedRuns() {
+  std::vector<InterruptedRun> found;
+  LocalFileSystem files;
+  const auto folder = runsFolder();
+  if (!folder) return found;
+  const auto runs = runsIn(files, *folder);
+  if (!runs) return found;
+  const double now = static_cast<double>(QDateTime::currentSecsSinceEpoch());
+  for (const RunInfo& run : *runs) {
+    if (run.outcome != RunOutcome::Interrupted || now - run.changed > interruptedShownSeconds) continue;
+    found.push_back({toQt(run.name), toQt(run.path), toQt(run.reason), run.last ? run.last->step : 0, run.changed});
+    if (found.size() == mostInterrupted) break;
+  }
+  return found;
+}
+
+} // namespace
+
+MainWindow::MainWindow(Theme& theme, QSettings& settings, const QString& cacheFolder, QWidget* parent)
+    : QMainWindow(parent),
+      m_theme(theme),
+      m_settings(settings),
+      m_document(new ProjectDocument(this)),
+      m_runs(new RunControl(cacheFolder, this)),
+      m_recentProjects(settings, QStringLiteral("recent/projects")),
+      m_recentRuns(settings, QStringLiteral("recent/runs")),
+      m_pages(new QStackedWidget),
+      m_start(new StartPage),
+      m_configure(new ConfigurePage(*m_document)),
+      m_train(new TrainPage),
+      m_pageActions(new QActionGroup(this)) {
+  setWindowIcon(QIcon(QStringLiteral(":/icons/millrace.svg")));
+  setCentralWidget(m_pages);
+  setAcceptDrops(true);
+  auto* bar = new QToolBar(tr("Pages"));
+  bar->setObjectName(QStringLiteral("pageBar"));
+  bar->setMovable(false);
+  bar->setToolButtonStyle(Qt::ToolButtonTextUnderIcon);
+  bar->setContextMenuPolicy(Qt::PreventContextMenu);
+  addToolBar(Qt::LeftToolBarArea, bar);
+  bar->addAction(addPage(m_start, tr("&Start"), QStringLiteral("home")));
+  bar->addAction(addPage(m_configure, tr("&Configure"), QStringLiteral("configure")));
+  bar->addAction(addPage(m_train, tr("&Train"), QStringLiteral("chart")));
+  makeActions();
+  makeMenus();
+  connectPages();
+
+  resize(1280, 860);
+  restoreGeometry(settings.value(geometryKey).toByteArray());
+  restoreState(settings.value(stateKey).toByteArray(), stateVersion);
+  m_train->restoreLayout(settings.value(trainLayoutKey).toByteArray());
+  m_start->setRecentProjects(m_recentProjects.places());
+  m_start->setRecentRuns(m_recentRuns.places());
+  lookForInterrupted();
+  showPage(Page::Start);
+  updateActions();
+  updateTitle();
+}
+
+MainWindow::~MainWindow() {
+  m_train->show(nullptr); // before the session goes
+}
+
+QAction* MainWindow::addPage(QWidget* page, const QString& text, const QString& iconName) {
+  const int index = m_pages->addWidget(page);
+  auto* action = new QAction(icon(iconName), text, m_pageActions);
+  action->setCheckable(true);
+  action->setShortcut(QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_1 + index)));
+  action->setToolTip(tr("%1 (%2)").arg(QString(text).remove(u'&'), action->shortcut().toString(QKeySequence::NativeText)));
+  connect(action, &QAction::triggered, this, [this, index] { m_pages->setCurrentIndex(index); });
+  return action;
+}
+
+void MainWindow::showPage(Page page) {
+  const int index = static_cast<int>(page);
+  m_pages->setCurrentIndex(index);
+  m_pageActions->actions().at(index)->setChecked(true);
+}
+
+MainWindow::Page MainWindow::page() const {
+  return static_cast<Page>(m_pages->currentIndex());
+}
+
+void MainWindow::makeActions() {
+  const auto make = [this](const QString& text, const QString& iconName, const QKeySequence& shortcut,
+                           const QString& name, auto&& triggered) {
+    auto* action = new QAction(iconName.isEmpty() ? QIcon() : icon(iconName), text, this);
+    action->setShortcut(shortcut);
+    action->setObjectName(name);
+    connect(action, &QAction::triggered, this, triggered);
+    return action;
+  };
+  m_newAction = make(tr("&New project"), QStringLiteral("configure"), QKeySequence::New, QStringLiteral("newProject"),
+                     [this] { newProject({}); });
+  m_openProjectAction = make(tr("&Open a project…"), QStringLiteral("folder"), QKeySequence::Open,
+                             QStringLiteral("openProjectAction"), [this] { chooseProject(); });
+  m_saveAction = make(tr("&Save the project"), QStringLiteral("save"), QKeySequence::Save, QStringLiteral("saveAction"),
+                      [this] { saveProject(); });
+  m_saveAsAction = make(tr("Save the project &as…"), {}, QKeySequence::SaveAs, QStringLiteral("saveAsAction"),
+                        [this] { m_configure->chooseSaveAs(); });
+  m_openRunAction = make(tr("Open a &run…"), QStringLiteral("chart"), Qt::CTRL | Qt::Key_R,
+                         QStringLiteral("openRunAction"), [this] { chooseRun(); });
+  m_openRemoteAction = make(tr("&Follow a run on another machine…"), QStringLiteral("remote"),
+                            Qt::CTRL | Qt::SHIFT | Qt::Key_R, QStringLiteral("openRemoteAction"),
+                            [this] { askRemote(); });
+  m_quitAction = make(tr("&Quit"), {}, QKeySequence::Quit, QStringLiteral("quitAction"), [this] { close(); });
+  m_startAction = make(tr("&Start"), QStringLiteral("play"), Qt::Key_F5, QStringLiteral("startAction"),
+                       [this] { startRun(false); });
+  m_startDetachedAction = make(tr("Start &detached"), QStringLiteral("play"), Qt::SHIFT | Qt::Key_F5,
+                               QStringLiteral("startDetachedAction"), [this] { startRun(true); });
+  m_startDetachedAction->setToolTip(tr("Train in a program of its own, which outlives this window"));
+  const auto steer = [this](void (RunSession::*request)()) {
+    return [this, request] {
+      if (RunSession* session = m_runs->session()) (session->*request)();
+    };
+  };
+  m_pauseAction = make(tr("&Pause"), QStringLiteral("pause"), Qt::CTRL | Qt::Key_P, QStringLiteral("pauseAction"),
+                       steer(&RunSession::pause));
+  m_continueAction = make(tr("&Continue"), QStringLiteral("play"), Qt::CTRL | Qt::SHIFT | Qt::Key_P,
+                          QStringLiteral("continueAction"), steer(&RunSession::resumeTraining));
+  m_checkpointAction = make(tr("Chec&kpoint now"), QStringLiteral("save"), Qt::CTRL | Qt::Key_K,
+                            QStringLiteral("checkpointAction"), steer(&RunSession::checkpointNow));
+  m_stopAction = make(tr("S&top and save"), QStringLiteral("stop"), Qt::CTRL | Qt::Key_Period,
+                      QStringLiteral("stopAction"), steer(&RunSession::stopAndSave));
+}
+
+void MainWindow::makeMenus() {
+  QMenu* file = menuBar()->addMenu(tr("&File"));
+  file->addActions({m_newAction, m_openProjectAction, m_saveAction, m_saveAsAction});
+  file->addSeparator();
+  file->addActions({m_openRunAction, m_openRemoteAction});
+  file->addSeparator();
+  file->addAction(m_quitAction);
+  QMenu* run = menuBar()->addMenu(tr("&Run"));
+  run->addActions({m_startAction, m_startDetachedAction});
+  run->addSeparator();
+  run->addActions({m_pauseAction, m_continueAction, m_checkpointAction, m_stopAction});
+  QMenu* view = menuBar()->addMenu(tr("&View"));
+  view->addActions(m_pageActions->actions());
+  view->addSeparator();
+  auto* themes = new QActionGroup(this);
+  const std::pair<ThemeChoice, QString> choices[] = {{ThemeChoice::System, tr("As the &desktop")},
+                                                     {ThemeChoice::Light, tr("&Light")},
+                                                     {ThemeChoice::Dark, tr("Dar&k")}};
+  for (const auto& [choice, text] : choices) {
+    QAction* action = themes->addAction(text);
+    action->setCheckable(true);
+    action->setChecked(choice == m_theme.choice());
+    connect(action, &QAction::triggered, this, [this, choice = choice] {
+      m_theme.choose(choice);
+      m_settings.setValue(themeKey, static_cast<int>(choice));
+    });
+    view->addAction(action);
+  }
+  QMenu* help = menuBar()->addMenu(tr("&Help"));
+  help->addAction(tr("&About Millrace"), this, [this] {
+    QMessageBox::about(this, tr("About Millrace"),
+                       tr("<b>Millrace %1</b><p>Trains language models larger than the memory of the device that "
+                          "computes, at full precision, on one machine.</p><p>GPL 3.0 or later.</p>")
+                           .arg(QApplication::applicationVersion()));
+  });
+  help->addAction(tr("About &Qt"), qApp, &QApplication::aboutQt);
+}
+
+void MainWindow::connectPages() {
+  connect(m_start, &StartPage::openProjectRequested, this, [this](const QString& path) {
+    if (path.isEmpty())
+      chooseProject();
+    else
+      openProject(path);
+  });
+  connect(m_start, &StartPage::openRunRequested, this, [this](const QString& place) {
+    if (place.isEmpty())
+      chooseRun();
+    else
+      openRun(place);
+  });
+  connect(m_start, &StartPage::openRemoteRequested, this, &MainWindow::askRemote);
+  connect(m_start, &StartPage::projectRequested, this, &MainWindow::newProject);
+  connect(m_start, &StartPage::templateRequested, this, [this](const QString& resource) {
+    QFile file(resource);
+    if (file.open(QIODevice::ReadOnly)) newProject(QString::fromUtf8(file.readAll()));
+  });
+  connect(m_start, &StartPage::resumeRequested, this, [this](const QString& directory) {
+    m_runs->resumeHere(directory);
+  });
+  connect(&m_recentProjects, &RecentPlaces::changed, this,
+          [this] { m_start->setRecentProjects(m_recentProjects.places()); });
+  connect(&m_recentRuns, &RecentPlaces::changed, this, [this] { m_start->setRecentRuns(m_recentRuns.places()); });
+
+  connect(m_document, &ProjectDocument::titleChanged, this, &MainWindow::updateTitle);
+  connect(m_document, &ProjectDocument::dirtyChanged, this, &MainWindow::updateTitle);
+  connect(m_document, &ProjectDocument::loaded, this, [this] {
+    m_document->apply(std::exchange(m_settingsToApply, {}));
+    m_recentProjects.add(m_document->filePath());
+    showPage(Page::Configure);
+  });
+  connect(m_document, &ProjectDocument::saved, this, [this] { m_recentProjects.add(m_document->filePath()); });
+  connect(m_document, &ProjectDocument::loadFailed, this,
+          [this](const QString& message) { tell(tr("The project cannot be opened"), message); });
+  connect(m_configure, &ConfigurePage::startRequested, this, [this] { startRun(false); });
+
+  connect(m_runs, &RunControl::sessionChanged, this, &MainWindow::showSession);
+  connect(m_runs, &RunControl::startingChanged, this, &MainWindow::updateActions);
+  connect(m_runs, &RunControl::failed, this, &MainWindow::tell);
+  connect(m_runs, &RunControl::handedOver, this, [this] {
+    m_mayClose = true;
+    close();
+  });
+  const auto directory = [this] { return m_runs->session() ? m_runs->session()->feed().place() : QString(); };
+  connect(m_train, &TrainPage::configureRequested, this, [this] { showPage(Page::Configure); });
+  connect(m_train, &TrainPage::openRunRequested, this, &MainWindow::chooseRun);
+  connect(m_train, &TrainPage::resumeRunRequested, this, [this, directory] { m_runs->resumeHere(directory()); });
+  connect(m_train, &TrainPage::resumeDetachedRequested, this,
+          [this, directory] { m_runs->resumeDetached(directory()); });
+  connect(m_train, &TrainPage::openFolderRequested, this,
+          [directory] { QDesktopServices::openUrl(QUrl::fromLocalFile(directory())); });
+}
+
+void MainWindow::showSession(RunSession* session) {
+  m_train->show(session);
+  m_recentRuns.add(session->feed().place());
+  connect(session, &RunSession::stateChanged, this, &MainWindow::updateActions);
+  showPage(Page::Train);
+  updateActions();
+}
+
+void MainWindow::updateActions() {
+  const RunSession* session = m_runs->session();
+  const bool steerable = session && session->isLive() && session->feed().link() == FeedLink::Connected &&
+                         !session->isStopping();
+  const bool paused = steerable && session->state() == RunState::Paused;
+  m_startAction->setEnabled(!m_runs->isStarting());
+  m_startDetachedAction->setEnabled(!m_runs->isStarting());
+  m_pauseAction->setEnabled(steerable && !paused);
+  m_continueAction->setEnabled(paused);
+  m_checkpointAction->setEnabled(steerable);
+  m_stopAction->setEnabled(steerable);
+}
+
+void MainWindow::updateTitle() {
+  setWindowTitle(tr("%1[*] – Millrace").arg(m_document->name()));
+  setWindowModified(m_document->isDirty());
+}
+
+void MainWindow::tell(const QString& title, const QString& message) {
+  auto* box = new QMessageBox(QMessageBox::Warning, title, title, QMessageBox::Ok, this);
+  box->setObjectName(QStringLiteral("problem"));
+  box->setInformativeText(message);
+  box->setTextFormat(Qt::PlainText);
+  box->setAttribute(Qt::WA_DeleteOnClose);
+  box->open();
+}
+
+void MainWindow::newProject(const QString& text) {
+  withSavedProject([this, text] {
+    m_document->startNew(text.toStdString());
+    showPage(Page::Configure);
+  });
+}
+
+void MainWindow::openProject(const QString& path) {
+  withSavedProject([this, path] { m_document->load(path); });
+}
+
+void MainWindow::chooseProject() {
+  auto* dialog = new QFileDialog(this, tr("Open a project"), QFileInfo(m_document->filePath()).path(),
+                                 tr("Projects (*.json);;All files (*)"));
+  dialog->setFileMode(QFileDialog::ExistingFile);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  connect(dialog, &QFileDialog::fileSelected, this, &MainWindow::openProject);
+  dialog->open();
+}
+
+void MainWindow::chooseRun() {
+  const auto folder = runsFolder();
+  auto* dialog = new QFileDialog(this, tr("Open the folder of a run"), folder ? toQt(*folder) : QDir::homePath());
+  dialog->setFileMode(QFileDialog::Directory);
+  dialog->setOption(QFileDialog::ShowDirsOnly);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  connect(dialog, &QFileDialog::fileSelected, this, &MainWindow::openRun);
+  dialog->open();
+}
+
+void MainWindow::askRemote() {
+  auto* dialog = new QInputDialog(this);
+  dialog->setObjectName(QStringLiteral("remoteDialog"));
+  dialog->setWindowTitle(tr("Follow a run on another machine"));
+  dialog->setLabelText(tr("Address of the run's folder. The connection is made by your own ssh; millrace must be "
+                          "installed there."));
+  dialog->setTextValue(QStringLiteral("ssh://host/path/to/run"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  connect(dialog, &QInputDialog::textValueSelected, this, &MainWindow::openRun);
+  dialog->open();
+}
+
+void MainWindow::openRun(const QString& place) {
+  m_runs->openRun(place.startsWith(QLatin1String("ssh://")) ? place : QFileInfo(place).absoluteFilePath());
+}
+
+void MainWindow::open(const QString& place, const QStringList& settings) {
+  m_settingsToApply.clear();
+  for (const QString& setting : settings)
+    m_settingsToApply.push_back(
+        {setting.section(u'=', 0, 0).toStdString(), setting.section(u'=', 1).toStdString()});
+  if (place.startsWith(QLatin1String("ssh://"))) return openRun(place);
+  const QFileInfo info(place);
+  const QString path = info.absoluteFilePath();
+  if (!info.isDir()) return openProject(path);
+  const QDir folder(path);
+  if (folder.exists(QStringLiteral("run.json"))) return openRun(path);
+  if (folder.exists(QStringLiteral("config.json"))) {
+    withSavedProject([this, path] {
+      m_document->startNew({});
+      m_document->setValue("model.folder", path.toStdString());
+      showPage(Page::Configure);
+    });
+    return;
+  }
+  tell(tr("This folder cannot be opened"),
+       tr("%1 holds neither a run (run.json) nor a model (config.json).").arg(path));
+}
+
+void MainWindow::startRun(bool detached) {
+  const QString folder = m_document->folder();
+  if (detached)
+    m_runs->startDetached(m_document->text(), folder, m_document->sourceName());
+  else
+    m_runs->start(m_document->text(), folder, m_document->sourceName());
+}
+
+void MainWindow::lookForInterrupted() {
+  inBackground(this, &interruptedRuns,
+               [this](const std::vector<InterruptedRun>& runs) { m_start->setInterrupted(runs); });
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  const QList<QUrl> urls = event->mimeData()->urls();
+  if (urls.size() == 1 && urls.front().isLocalFile()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  event->acceptProposedAction();
+  open(event->mimeData()->urls().front().toLocalFile());
+}
+
+void MainWindow::saveProject(std::function<void()> then) {
+  if (then) {
+    // Whichever comes first; an attempt that the user breaks off leaves nothing behind for a later save.
+    delete m_afterSave;
+    m_afterSave = new QObject(this);
+    connect(m_document, &ProjectDocument::saved, m_afterSave, [this, then = std::move(then)] {
+      m_afterSave->deleteLater();
+      m_afterSave = nullptr;
+      then();
+    });
+    connect(m_document, &ProjectDocument::saveFailed, m_afterSave, [this] { m_afterSave->deleteLater(); });
+    connect(m_document, &ProjectDocument::changed, m_afterSave, [this] { m_afterSave->deleteLater(); });
+  }
+  m_configure->save();
+}
+
+void MainWindow::withSavedProject(std::function<void()> then) {
+  if (!m_document->isDirty()) return then();
+  if (m_question) return m_question->raise();
+  auto* box = new QMessageBox(QMessageBox::Question, tr("Unsaved changes"),
+                              tr("The project %1 has changes that are not saved.").arg(m_document->name()),
+                              QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+  box->setObjectName(QStringLiteral("unsavedQuestion"));
+  box->setDefaultButton(QMessageBox::Save);
+  box->setAttribute(Qt::WA_DeleteOnClose);
+  m_question = box;
+  connect(box, &QMessageBox::finished, this, [this, then = std::move(then)](int answer) {
+    if (answer == QMessageBox::Discard) then();
+    if (answer == QMessageBox::Save) saveProject(then);
+  });
+  box->open();
+}
+
+void MainWindow::askAboutRun() {
+  if (m_question) return m_question->raise();
+  auto* box = new QMessageBox(QMessageBox::Question, tr("A run is at work"),
+                              tr("%1 trains in this window.").arg(m_runs->session()->name()), QMessageBox::Cancel, this);
+  box->setObjectName(QStringLiteral("closeQuestion"));
+  box->setInformativeText(tr("Stop it after a checkpoint, to be resumed later; or hand it over to a program of its own, "
+                             "which goes on from a checkpoint that is made now."));
+  box->setAttribute(Qt::WA_DeleteOnClose);
+  QPushButton* stop = box->addButton(tr("Stop and save"), QMessageBox::AcceptRole);
+  stop->setObjectName(QStringLiteral("closeStop"));
+  QPushButton* handOver = box->addButton(tr("Hand over"), QMessageBox::ActionRole);
+  handOver->setObjectName(QStringLiteral("closeHandOver"));
+  box->setDefaultButton(stop);
+  m_question = box;
+  connect(stop, &QPushButton::clicked, this, &MainWindow::stopAndClose);
+  connect(handOver, &QPushButton::clicked, m_runs, &RunControl::handOver);
+  box->open();
+}
+
+void MainWindow::stopAndClose() {
+  if (!m_runs->hasRunHere()) {
+    m_mayClose = true;
+    close();
+    return;
+  }
+  connect(m_runs->session(), &RunSession::stateChanged, this, &MainWindow::closeWhenEnded, Qt::UniqueConnection);
+  m_runs->session()->stopAndSave();
+}
+
+void MainWindow::closeWhenEnded() {
+  if (m_runs->hasRunHere()) return;
+  m_mayClose = true;
+  close();
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  if (!m_mayClose && m_runs->hasRunHere()) {
+    event->ignore();
+    askAboutRun();
+    return;
+  }
+  if (!m_mayClose && m_document->isDirty()) {
+    event->ignore();
+    withSavedProject([this] {
+      m_mayClose = true;
+      close();
+    });
+    return;
+  }
+  m_settings.setValue(geometryKey, saveGeometry());
+  m_settings.setValue(stateKey, saveState(stateVersion));
+  m_settings.setValue(trainLayoutKey, m_train->saveLayout());
+  event->accept();
+}
+
+} // namespace millrace::ui

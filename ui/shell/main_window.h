@@ -1,0 +1,106 @@
+// MainWindow: the workbench's window: pages, menus, what is open, and what happens when it is closed. Pages show and
+// ask; RunControl and ProjectDocument do.
+#pragma once
+
+#include "engine/plan.h"
+#include "shell/recent_places.h"
+#include "shell/run_control.h"
+
+#include <QMainWindow>
+#include <QPointer>
+
+class QActionGroup;
+class QSettings;
+class QStackedWidget;
+
+namespace millrace::ui {
+
+class ConfigurePage;
+class ProjectDocument;
+class StartPage;
+class Theme;
+class TrainPage;
+
+class MainWindow final : public QMainWindow {
+  Q_OBJECT
+
+ public:
+  enum class Page { Start, Configure, Train };
+
+  /// All must outlive the window. cacheFolder: of the charts' points.
+  MainWindow(Theme& theme, QSettings& settings, const QString& cacheFolder, QWidget* parent = nullptr);
+  ~MainWindow() override;
+
+  void showPage(Page page);
+  Page page() const;
+  /// A project file, a model folder, the folder of a run, or an ssh:// address.
+  /// settings: "key=value" each, changes to a project that is opened.
+  void open(const QString& place, const QStringList& settings = {});
+  /// Saves and stops what trains here, then closes without asking: for signals.
+  void stopAndClose();
+
+  ProjectDocument& document() { return *m_document; }
+  RunControl& runs() { return *m_runs; }
+
+ protected:
+  void closeEvent(QCloseEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+
+ private:
+  void makeActions();
+  void makeMenus();
+  void connectPages();
+  QAction* addPage(QWidget* page, const QString& text, const QString& iconName);
+
+  void newProject(const QString& text);
+  void openProject(const QString& path);
+  void chooseProject();
+  void chooseRun();
+  void askRemote();
+  void openRun(const QString& place);
+  void startRun(bool detached);
+  void lookForInterrupted();
+  void showSession(RunSession* session);
+  void updateActions();
+  void updateTitle();
+  void tell(const QString& title, const QString& message);
+
+  /// Calls `then` once unsaved changes are saved or given up; not at all when the user turns back.
+  void withSavedProject(std::function<void()> then);
+  void askAboutRun();
+  void closeWhenEnded();
+  void saveProject(std::function<void()> then = {});
+
+  Theme& m_theme;
+  QSettings& m_settings;
+  ProjectDocument* m_document;
+  RunControl* m_runs;
+  RecentPlaces m_recentProjects;
+  RecentPlaces m_recentRuns;
+  QStackedWidget* m_pages;
+  StartPage* m_start;
+  ConfigurePage* m_configure;
+  TrainPage* m_train;
+  QActionGroup* m_pageActions;
+  QPointer<QWidget> m_question;  ///< that is open now
+  QPointer<QObject> m_afterSave; ///< waits for a save to go on with something
+  std::vector<ProjectChange> m_settingsToApply; ///< to the project that is being opened
+  bool m_mayClose = false;      ///< everything has been asked
+
+  QAction* m_newAction;
+  QAction* m_openProjectAction;
+  QAction* m_saveAction;
+  QAction* m_saveAsAction;
+  QAction* m_openRunAction;
+  QAction* m_openRemoteAction;
+  QAction* m_quitAction;
+  QAction* m_startAction;
+  QAction* m_startDetachedAction;
+  QAction* m_pauseAction;
+  QAction* m_continueAction;
+  QAction* m_checkpointAction;
+  QAction* m_stopAction;
+};
+
+} // namespace millrace::ui

@@ -1,0 +1,54 @@
+// StartPage: where a session begins: what was open before, runs that stand still before their end, templates, and
+// whether a model could be trained on a machine at all.
+#pragma once
+
+#include <QStringList>
+#include <QWidget>
+
+class QGridLayout;
+class QListWidget;
+class QVBoxLayout;
+
+namespace millrace::ui {
+
+class CanITrain;
+
+/// A run that could be gone on with.
+struct InterruptedRun {
+  QString name;
+  QString directory;
+  QString reason;
+  qint64 step = 0;
+  double changed = 0; ///< seconds since 1970
+};
+
+class StartPage final : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit StartPage(QWidget* parent = nullptr);
+
+  void setRecentProjects(const QStringList& paths);
+  void setRecentRuns(const QStringList& places);
+  void setInterrupted(const std::vector<InterruptedRun>& runs);
+
+ Q_SIGNALS:
+  void openProjectRequested(const QString& path); ///< empty: let the user choose
+  void openRunRequested(const QString& place);    ///< empty: let the user choose
+  void openRemoteRequested();
+  void templateRequested(const QString& resource);
+  void resumeRequested(const QString& directory);
+  /// A project's text, made from the model that was asked about.
+  void projectRequested(const QString& text);
+
+ private:
+  QWidget* makeBeginnings();
+  QListWidget* makeList(const QString& name, const QString& accessibleName);
+
+  QListWidget* m_projects;
+  QListWidget* m_runs;
+  QWidget* m_interruptedBox;
+  QVBoxLayout* m_interrupted;
+};
+
+} // namespace millrace::ui

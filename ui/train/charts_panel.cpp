@@ -1,0 +1,239 @@
+#include "train/charts_panel.h"
+
+#include "charts/chart_export.h"
+#include "charts/smoothed_column.h"
+#include "style/icons.h"
+#include "style/numbers.h"
+#include "train/run_columns.h"
+#include "train/run_session.h"
+
+#include <QApplication>
+#include <QCheckBox>
+#include <QComboBox>
+#include <QFileDialog>
+#include <QGridLayout>
+#include <QLabel>
+#include <QMenu>
+#include <QPushButton>
+#include <QResizeEvent>
+#include <QScrollArea>
+#include <QSlider>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <cmath>
+
+namespace millrace::ui {
+
+namespace {
+
+/// Width from which charts stand side by side.
+constexpr int chartWidth = 460;
+constexpr int chartHeight = 230;
+constexpr int smoothingSteps = 100;
+constexpr double usualSmoothing = 0.9;
+
+/// The slider's steps grow finer towards 1, where a little makes much of a difference.
+double weightAt(int position) {
+  const double weight = 1 - std::pow(1 - SmoothedColumn::maxWeight, static_cast<double>(position) / smoothingSteps);
+  return std::min(weight, SmoothedColumn::maxWeight);
+}
+
+int positionOf(double weight) {
+  return static_cast<int>(std::lround(smoothingSteps * std::log(1 - weight) / std::log(1 - SmoothedColumn::maxWeight)));
+}
+
+ChartSeries seriesOf(const std::shared_ptr<MetricTable>& table, int column, const QString& name,
+                     ChartSeries::Style style = ChartSeries::Style::Line) {
+  ChartSeries series;
+  series.table = table;
+  series.column = column;
+  series.name = name;
+  series.style = style;
+  series.marksNan = false;
+  return series;
+}
+
+ChartSeries seriesOf(const std::shared_ptr<MetricTable>& table, StepColumn column, const QString& name) {
+  return seriesOf(table, static_cast<int>(column), name);
+}
+
+} // namespace
+
+ChartsPanel::ChartsPanel(QWidget* parent)
+    : QWidget(parent),
+      m_grid(nullptr),
+      m_xAxis(new QComboBox),
+      m_smoothing(new QSlider(Qt::Horizontal)),
+      m_smoothingText(new QLabel) {
+  m_xAxis->setObjectName(QStringLiteral("xAxis"));
+  m_xAxis->addItem(tr("Steps"), static_cast<int>(XAxisKind::Step));
+  m_xAxis->addItem(tr("Tokens"), static_cast<int>(XAxisKind::Tokens));
+  m_xAxis->addItem(tr("Time"), static_cast<int>(XAxisKind::Time));
+  auto* xLabel = new QLabel(tr("O&ver:"));
+  xLabel->setBuddy(m_xAxis);
+  m_smoothing->setObjectName(QStringLiteral("smoothing"));
+  m_smoothing->setRange(0, smoothingSteps);
+  m_smoothing->setMaximumWidth(160);
+  m_smoothing->setAccessibleName(tr("Smoothing"));
+  auto* smoothingLabel = new QLabel(tr("Smoot&hing:"));
+  smoothingLabel->setBuddy(m_smoothing);
+  auto* logarithmic = new QCheckBox(tr("&Logarithmic loss"));
+  logarithmic->setObjectName(QStringLiteral("logLoss"));
+  auto* fit = new QPushButton(tr("Sh&ow all"));
+  fit->setObjectName(QStringLiteral("fitCharts"));
+  fit->setAutoDefault(false);
+  auto* exports = new QToolButton;
+  exports->setText(tr("E&xport chart"));
+  exports->setObjectName(QStringLiteral("exportChart"));
+  exports->setPopupMode(QToolButton::InstantPopup);
+  auto* menu = new QMenu(exports);
+  menu->addAction(tr("Picture (PNG)…"), this, [this] { chooseExport(Export::Png); });
+  menu->addAction(tr("Drawing (SVG)…"), this, [this] { chooseExport(Export::Svg); });
+  menu->addAction(tr("Numbers (CSV)…"), this, [this] { chooseExport(Export::Csv); });
+  exports->setMenu(menu);
+
+  auto* bar = new QHBoxLayout;
+  bar->addWidget(xLabel);
+  bar->addWidget(m_xAxis);
+  bar->addSpacing(12);
+  bar->addWidget(smoothingLabel);
+  bar->addWidget(m_smoothing);
+  bar->addWidget(m_smoothingText);
+  bar->addSpacing(12);
+  bar->addWidget(logarithmic);
+  bar->addStretch(1);
+  bar->addWidget(fit);
+  bar->addWidget(exports);
+
+  auto* content = new QWidget;
+  m_grid = new QGridLayout(content);
+  m_grid->setContentsMargins(0, 0, 0, 0);
+  m_loss = addChart(tr("loss"), tr("nats"), QStringLiteral("lossChart"));
+  m_tokens = addChart(tr("tokens/s"), {}, QStringLiteral("tokensChart"));
+  m_gradNorm = addChart(tr("gradient norm"), {}, QStringLiteral("gradNormChart"));
+  m_learningRate = addChart(tr("learning rate"), {}, QStringLiteral("learningRateChart"));
+  m_link = addChart(tr("link"), tr("% of its peak"), QStringLiteral("linkChart"));
+  m_memory = addChart(tr("memory"), {}, QStringLiteral("memoryChart"));
+  m_stalls = addChart(tr("waiting"), tr("% of the step"), QStringLiteral("stallsChart"));
+  m_link->setYAtLeast(Range{0, 100});
+  m_stalls->setYAtLeast(Range{0, 10});
+  m_memory->setYNumbers(AxisNumbers::Bytes);
+  m_tokens->setYNumbers(AxisNumbers::Count);
+  auto* scroll = new QScrollArea;
+  scroll->setWidget(content);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setMinimumHeight(chartHeight);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->addLayout(bar);
+  layout->addWidget(scroll, 1);
+
+  connect(m_xAxis, &QComboBox::currentIndexChanged, this,
+          [this] { m_group.setXAxisKind(static_cast<XAxisKind>(m_xAxis->currentData().toInt())); });
+  connect(m_smoothing, &QSlider::valueChanged, this, &ChartsPanel::setSmoothing);
+  connect(logarithmic, &QCheckBox::toggled, m_loss, &LiveChart::setLogarithmic);
+  connect(m_loss, &LiveChart::logarithmicChanged, logarithmic, &QCheckBox::setChecked);
+  connect(fit, &QPushButton::clicked, &m_group, &ChartGroup::fit);
+  connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) {
+    for (LiveChart* chart : m_group.charts())
+      if (now && (chart == now || chart->isAncestorOf(now))) m_current = chart;
+  });
+  m_smoothing->setValue(positionOf(usualSmoothing));
+  arrange();
+}
+
+ChartsPanel::~ChartsPanel() = default;
+
+LiveChart* ChartsPanel::addChart(const QString& quantity, const QString& unit, const QString& name) {
+  auto* chart = new LiveChart(quantity, unit);
+  chart->setObjectName(name);
+  chart->setMinimumHeight(chartHeight);
+  chart->setEmptyText(tr("No steps yet"));
+  m_group.add(chart);
+  return chart;
+}
+
+void ChartsPanel::show(RunSession* session) {
+  m_session = session;
+  for (LiveChart* chart : m_group.charts()) chart->clearSeries();
+  if (!session) return;
+  const auto steps = session->steps();
+  const auto add = [&](LiveChart* chart, StepColumn column, const QString& name) {
+    chart->addSeries(seriesOf(steps, column, name));
+  };
+  ChartSeries loss = seriesOf(steps, StepColumn::Loss, tr("train"));
+  loss.marksNan = true;
+  m_loss->addSeries(loss);
+  ChartSeries validation = seriesOf(session->evaluations(), static_cast<int>(EvaluationColumn::Loss), tr("validation"),
+                                    ChartSeries::Style::Points);
+  validation.marksNan = true;
+  m_loss->addSeries(validation);
+  add(m_tokens, StepColumn::TokensPerSecond, tr("tokens/s"));
+  ChartSeries norm = seriesOf(steps, StepColumn::GradNorm, tr("gradient norm"));
+  norm.marksNan = true;
+  m_gradNorm->addSeries(norm);
+  add(m_learningRate, StepColumn::LearningRate, tr("learning rate"));
+  add(m_link, StepColumn::LinkIn, tr("to the device"));
+  add(m_link, StepColumn::LinkOut, tr("to the host"));
+  add(m_memory, StepColumn::DeviceBytes, tr("device, used"));
+  add(m_memory, StepColumn::PlannedDevice, tr("device, planned"));
+  add(m_memory, StepColumn::HostBytes, tr("host, used"));
+  add(m_memory, StepColumn::PlannedHost, tr("host, planned"));
+  add(m_stalls, StepColumn::StallWeights, tr("for weights"));
+  add(m_stalls, StepColumn::StallOptimizer, tr("for AdamW"));
+  add(m_stalls, StepColumn::StallCopyOut, tr("for copies out"));
+  add(m_stalls, StepColumn::StallData, tr("for data"));
+  m_group.fit();
+}
+
+void ChartsPanel::setSmoothing(int position) {
+  const double weight = weightAt(position);
+  // Of the noisy ones alone: what is planned or scheduled has nothing to be smoothed.
+  for (LiveChart* chart : {m_loss, m_gradNorm, m_tokens}) chart->setSmoothing(weight);
+  m_smoothingText->setText(position == 0 ? tr("off") : tr("%1 steps").arg(numberText(halfLife(weight), 3)));
+  m_smoothingText->setToolTip(tr("Steps after which a value counts half; the weight of what came before is %1")
+                                  .arg(numberText(weight, 3)));
+}
+
+void ChartsPanel::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  arrange();
+}
+
+void ChartsPanel::arrange() {
+  const int columns = std::max(1, width() / chartWidth);
+  if (columns == m_columns) return;
+  m_columns = columns;
+  const std::vector<LiveChart*>& charts = m_group.charts();
+  for (LiveChart* chart : charts) m_grid->removeWidget(chart);
+  for (int i = 0; i < static_cast<int>(charts.size()); ++i)
+    m_grid->addWidget(charts[static_cast<std::size_t>(i)], i / columns, i % columns);
+}
+
+LiveChart* ChartsPanel::currentChart() const {
+  return m_current ? m_current : m_loss;
+}
+
+void ChartsPanel::chooseExport(Export format) {
+  LiveChart* chart = currentChart();
+  const QString ending = format == Export::Png   ? QStringLiteral("png")
+                         : format == Export::Svg ? QStringLiteral("svg")
+                                                 : QStringLiteral("csv");
+  const QString name = m_session ? m_session->name() : tr("run");
+  auto* dialog = new QFileDialog(this, tr("Export the chart of %1").arg(chart->quantity()),
+                                 QStringLiteral("%1-%2.%3").arg(name, chart->quantity(), ending).replace(u'/', u'_'),
+                                 QStringLiteral("*.") + ending);
+  dialog->setAcceptMode(QFileDialog::AcceptSave);
+  dialog->setDefaultSuffix(ending);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  connect(dialog, &QFileDialog::fileSelected, chart, [this, chart, format](const QString& path) {
+    const auto done = format == Export::Png   ? exportPng(*chart, path, chart->size())
+                      : format == Export::Svg ? exportSvg(*chart, path, chart->size())
+                                              : exportCsv(*chart, path, false);
+    if (!done) Q_EMIT exportFailed(QString::fromStdString(done.error().message));
+  });
+  dialog->open();
+}
+
+} // namespace millrace::ui

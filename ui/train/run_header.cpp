@@ -1,0 +1,246 @@
+#include "train/run_header.h"
+
+#include "style/elided_label.h"
+#include "style/icons.h"
+#include "style/numbers.h"
+#include "style/status_colors.h"
+#include "train/run_session.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMessageBox>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <cmath>
+
+namespace millrace::ui {
+
+namespace {
+
+struct Look {
+  QString word;
+  QString icon;
+  StatusKind status;
+};
+
+Look lookOf(const RunSession& session) {
+  const FeedLink link = session.feed().link();
+  if (link == FeedLink::Opening) return {RunHeader::tr("Opening"), QStringLiteral("info"), StatusKind::Unknown};
+  if (link == FeedLink::Reconnecting)
+    return {RunHeader::tr("No news from the run"), QStringLiteral("warning"), StatusKind::Warning};
+  if (session.isStopping())
+    return {RunHeader::tr("Stopping and saving"), QStringLiteral("save"), StatusKind::Unknown};
+  const bool ended = link == FeedLink::Ended;
+  switch (session.state()) {
+  case RunState::Finished:
+    return {RunHeader::tr("Finished"), QStringLiteral("ok"), StatusKind::Good};
+  case RunState::Failed:
+    return {RunHeader::tr("Failed"), QStringLiteral("error"), StatusKind::Bad};
+  case RunState::Interrupted:
+    return {RunHeader::tr("Interrupted"), QStringLiteral("warning"), StatusKind::Warning};
+  default:
+    break;
+  }
+  // Its process has gone without a word, or it never began.
+  if (ended && session.last()) return {RunHeader::tr("Interrupted"), QStringLiteral("warning"), StatusKind::Warning};
+  if (ended) return {RunHeader::tr("Not started"), QStringLiteral("error"), StatusKind::Bad};
+  switch (session.state()) {
+  case RunState::Preparing:
+    return {RunHeader::tr("Preparing"), QStringLiteral("info"), StatusKind::Unknown};
+  case RunState::Paused:
+    return {RunHeader::tr("Paused"), QStringLiteral("pause"), StatusKind::Warning};
+  case RunState::Evaluating:
+    return {RunHeader::tr("Evaluating"), QStringLiteral("chart"), StatusKind::Good};
+  case RunState::Saving:
+    return {RunHeader::tr("Saving a checkpoint"), QStringLiteral("save"), StatusKind::Good};
+  case RunState::Stopping:
+    return {RunHeader::tr("Stopping"), QStringLiteral("stop"), StatusKind::Unknown};
+  default:
+    return {RunHeader::tr("Training"), QStringLiteral("play"), StatusKind::Good};
+  }
+}
+
+QString figuresOf(const RunSession& session) {
+  if (!session.last()) return {};
+  const StepMetrics& last = *session.last();
+  QStringList parts;
+  parts << (last.totalSteps > 0 ? RunHeader::tr("step %1 of %2").arg(countText(last.step), countText(last.totalSteps))
+                                : RunHeader::tr("step %1").arg(countText(last.step)));
+  parts << RunHeader::tr("%1 tokens").arg(shortCountText(static_cast<double>(last.tokensTotal)));
+  parts << RunHeader::tr("loss %1").arg(numberText(last.loss));
+  if (session.evaluation()) parts << RunHeader::tr("validation %1").arg(numberText(session.evaluation()->loss));
+  if (session.isLive()) parts << RunHeader::tr("%1 tokens/s").arg(shortCountText(last.tokensPerSecond));
+  if (const auto left = session.secondsLeft()) parts << RunHeader::tr("%1 left").arg(durationText(*left));
+  return parts.join(QStringLiteral("  ·  "));
+}
+
+} // namespace
+
+QString describeState(const RunSession& session) {
+  const QString word = lookOf(session).word;
+  QString reason = session.feed().linkReason();
+  if (reason.isEmpty()) reason = session.stateReason();
+  return reason.isEmpty() ? word : RunHeader::tr("%1: %2").arg(word, reason);
+}
+
+RunHeader::RunHeader(QWidget* parent)
+    : QWidget(parent),
+      m_icon(new QLabel),
+      m_name(new ElidedLabel),
+      m_state(new ElidedLabel(Qt::ElideRight)),
+      m_figures(new ElidedLabel(Qt::ElideRight)),
+      m_progress(new QProgressBar) {
+  QFont large = font();
+  large.setPointSizeF(large.pointSizeF() * 1.3);
+  large.setBold(true);
+  m_name->setFont(large);
+  m_name->setObjectName(QStringLiteral("runName"));
+  m_state->setObjectName(QStringLiteral("runState"));
+  m_figures->setObjectName(QStringLiteral("runFigures"));
+  m_progress->setObjectName(QStringLiteral("runProgress"));
+  m_progress->setAccessibleName(tr("Progress of the run"));
+  m_progress->setTextVisible(true);
+
+  auto* buttons = new QHBoxLayout;
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  auto* top = new QHBoxLayout;
+  top->addWidget(m_icon);
+  top->addWidget(m_name, 2);
+  top->addWidget(m_state, 3);
+  layout->addLayout(top);
+  auto* middle = new QHBoxLayout;
+  middle->addWidget(m_progress, 1);
+  middle->addWidget(m_figures, 2);
+  layout->addLayout(middle);
+  layout->addLayout(buttons);
+
+  m_pause = addButton(tr("&Pause"), QStringLiteral("pause"), tr("Stand still after this step; memory stays taken"),
+                      QStringLiteral("pauseButton"));
+  m_continue = addButton(tr("&Continue"), QStringLiteral("play"), tr("Go on with training"),
+                         QStringLiteral("continueButton"));
+  m_checkpoint = addButton(tr("Chec&kpoint now"), QStringLiteral("save"),
+                           tr("Save the state after this step and go on"), QStringLiteral("checkpointButton"));
+  m_stop = addButton(tr("&Stop and save"), QStringLiteral("stop"),
+                     tr("Save the state and end; the run can be resumed from there"), QStringLiteral("stopButton"));
+  m_discard = addButton(tr("&Discard…"), QStringLiteral("discard"),
+                        tr("End at once without saving; the last checkpoint stands"), QStringLiteral("discardButton"));
+  m_resumeRun = addButton(tr("&Resume"), QStringLiteral("play"), tr("Go on from the last checkpoint, in this window"),
+                          QStringLiteral("resumeRunButton"));
+  m_resumeDetached = addButton(tr("Resume de&tached"), QStringLiteral("play"),
+                               tr("Go on from the last checkpoint in a program of its own, which outlives this window"),
+                               QStringLiteral("resumeDetachedButton"));
+  m_reconnect = addButton(tr("Reco&nnect now"), QStringLiteral("remote"), tr("Try again at once"),
+                          QStringLiteral("reconnectButton"));
+  m_folder = addButton(tr("Open &folder"), QStringLiteral("folder"), tr("Show the run's files"),
+                       QStringLiteral("folderButton"));
+  for (QPushButton* button : {m_pause, m_continue, m_checkpoint, m_stop, m_discard, m_resumeRun, m_resumeDetached,
+                              m_reconnect, m_folder})
+    buttons->addWidget(button);
+  buttons->addStretch(1);
+
+  const auto steer = [this](QPushButton* button, void (RunSession::*request)()) {
+    connect(button, &QPushButton::clicked, this, [this, request] {
+      if (m_session) (m_session->*request)();
+    });
+  };
+  steer(m_pause, &RunSession::pause);
+  steer(m_continue, &RunSession::resumeTraining);
+  steer(m_checkpoint, &RunSession::checkpointNow);
+  steer(m_stop, &RunSession::stopAndSave);
+  steer(m_reconnect, &RunSession::reconnect);
+  connect(m_discard, &QPushButton::clicked, this, &RunHeader::askDiscard);
+  connect(m_resumeRun, &QPushButton::clicked, this, &RunHeader::resumeRunRequested);
+  connect(m_resumeDetached, &QPushButton::clicked, this, &RunHeader::resumeDetachedRequested);
+  connect(m_folder, &QPushButton::clicked, this, &RunHeader::openFolderRequested);
+}
+
+QPushButton* RunHeader::addButton(const QString& text, const QString& iconName, const QString& toolTip,
+                                  const QString& name) {
+  auto* button = new QPushButton(icon(iconName), text);
+  button->setToolTip(toolTip);
+  button->setObjectName(name);
+  button->setAutoDefault(false);
+  return button;
+}
+
+void RunHeader::show(RunSession* session) {
+  if (m_session) m_session->disconnect(this);
+  m_session = session;
+  if (!session) return;
+  connect(session, &RunSession::stateChanged, this, &RunHeader::showState);
+  connect(session, &RunSession::stepped, this, &RunHeader::showFigures);
+  m_name->setText(session->name());
+  m_name->setToolTip(session->feed().place());
+  showState();
+}
+
+void RunHeader::showState() {
+  if (!m_session) return;
+  const RunSession& session = *m_session;
+  const Look look = lookOf(session);
+  const int side = fontMetrics().height() + 4;
+  m_icon->setPixmap(icon(look.icon).pixmap(QSize(side, side), devicePixelRatioF()));
+  QPalette colors = palette();
+  colors.setColor(QPalette::WindowText, statusColor(look.status, palette()));
+  m_state->setPalette(colors);
+  m_state->setText(describeState(session));
+
+  const FeedLink link = session.feed().link();
+  const bool live = session.isLive() && link == FeedLink::Connected;
+  const bool stopping = session.isStopping() || session.state() == RunState::Stopping;
+  const bool paused = session.state() == RunState::Paused;
+  m_pause->setVisible(!paused && link != FeedLink::Ended);
+  m_pause->setEnabled(live && !stopping);
+  m_continue->setVisible(paused && link != FeedLink::Ended);
+  m_continue->setEnabled(live && !stopping);
+  m_checkpoint->setVisible(link != FeedLink::Ended);
+  m_checkpoint->setEnabled(live && !stopping && session.state() != RunState::Preparing);
+  m_stop->setVisible(link != FeedLink::Ended);
+  m_stop->setEnabled(session.isLive() && link != FeedLink::Reconnecting && !stopping);
+  m_discard->setVisible(link != FeedLink::Ended);
+  m_discard->setEnabled(session.isLive() && link != FeedLink::Reconnecting);
+  m_resumeRun->setVisible(session.canBeResumed());
+  m_resumeDetached->setVisible(session.canBeResumed());
+  m_reconnect->setVisible(link == FeedLink::Reconnecting && !session.feed().isLocal());
+  m_folder->setVisible(session.feed().isLocal());
+  showFigures();
+}
+
+void RunHeader::showFigures() {
+  if (!m_session) return;
+  m_figures->setText(figuresOf(*m_session));
+  const auto progress = m_session->progress();
+  const bool busy = m_session->isLive() && !progress;
+  m_progress->setRange(0, busy ? 0 : 1000);
+  m_progress->setValue(static_cast<int>(std::floor(1000 * progress.value_or(0))));
+  m_progress->setFormat(progress ? tr("%1%").arg(100 * *progress, 0, 'f', 1) : QString());
+}
+
+void RunHeader::askDiscard() {
+  if (!m_session) return;
+  const std::int64_t step = m_session->last() ? m_session->last()->step : 0;
+  const std::int64_t kept = m_session->stepOfCheckpoint();
+  auto* question = new QMessageBox(QMessageBox::Warning, tr("Discard"),
+                                   kept >= 0 ? tr("End the run without saving? %1 steps since the checkpoint of step "
+                                                  "%2 are lost.")
+                                                   .arg(countText(std::max<std::int64_t>(0, step - kept)),
+                                                        countText(kept))
+                                             : tr("End the run without saving? There is no checkpoint yet: all %1 "
+                                                  "steps are lost.")
+                                                   .arg(countText(step)),
+                                   QMessageBox::Cancel, this);
+  question->setObjectName(QStringLiteral("discardQuestion"));
+  QPushButton* discard = question->addButton(tr("Discard"), QMessageBox::DestructiveRole);
+  discard->setObjectName(QStringLiteral("confirmDiscard"));
+  question->setDefaultButton(QMessageBox::Cancel);
+  question->setAttribute(Qt::WA_DeleteOnClose);
+  connect(discard, &QPushButton::clicked, this, [this] {
+    if (m_session) m_session->discard();
+  });
+  question->open();
+}
+
+} // namespace millrace::ui

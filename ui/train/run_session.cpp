@@ -1,0 +1,197 @@
+#include "train/run_session.h"
+
+#include "bridge/text.h"
+#include "train/run_columns.h"
+
+#include <algorithm>
+
+namespace millrace::ui {
+
+namespace {
+
+/// How many alerts stay in sight; all of them are in the log.
+constexpr std::size_t mostAlerts = 20;
+
+QString stateText(RunState state) {
+  switch (state) {
+  case RunState::Preparing:
+    return RunSession::tr("Preparing");
+  case RunState::Running:
+    return RunSession::tr("Training");
+  case RunState::Paused:
+    return RunSession::tr("Paused");
+  case RunState::Evaluating:
+    return RunSession::tr("Evaluating");
+  case RunState::Saving:
+    return RunSession::tr("Saving a checkpoint");
+  case RunState::Stopping:
+    return RunSession::tr("Stopping");
+  case RunState::Finished:
+    return RunSession::tr("Finished");
+  case RunState::Failed:
+    return RunSession::tr("Failed");
+  case RunState::Interrupted:
+    return RunSession::tr("Interrupted");
+  }
+  return {};
+}
+
+std::shared_ptr<MetricTable> makeTable(const QStringList& columns, const QString& cacheFolder) {
+  return std::make_shared<MetricTable>(columns, cacheFolder);
+}
+
+} // namespace
+
+RunSession::RunSession(std::unique_ptr<RunFeed> feed, const QString& name, const QString& cacheFolder, QObject* parent)
+    : QObject(parent),
+      m_feed(std::move(feed)),
+      m_name(name),
+      m_steps(makeTable(stepColumnNames(), cacheFolder)),
+      m_validation(makeTable(evaluationColumnNames(), cacheFolder)) {
+  connect(m_feed.get(), &RunFeed::eventsArrived, this, &RunSession::take);
+  connect(m_feed.get(), &RunFeed::requestFailed, this, &RunSession::requestFailed);
+  connect(m_feed.get(), &RunFeed::linkChanged, this, [this] {
+    if (m_feed->link() == FeedLink::Ended) m_stopping = false;
+    Q_EMIT stateChanged();
+  });
+}
+
+RunSession::~RunSession() = default;
+
+void RunSession::open() {
+  m_feed->open();
+}
+
+bool RunSession::isLive() const {
+  return m_feed->link() != FeedLink::Ended && !isFinal(m_state);
+}
+
+bool RunSession::canBeResumed() const {
+  return m_feed->link() == FeedLink::Ended && m_feed->isLocal() && m_state != RunState::Finished && m_last;
+}
+
+std::optional<double> RunSession::progress() const {
+  if (m_state == RunState::Finished) return 1.0;
+  if (!m_last || m_last->totalSteps <= 0) return std::nullopt;
+  return std::clamp(static_cast<double>(m_last->step) / static_cast<double>(m_last->totalSteps), 0.0, 1.0);
+}
+
+std::optional<double> RunSession::secondsLeft() const {
+  const auto pace = m_pace.secondsPerStep();
+  if (!pace || !m_last || m_last->totalSteps <= 0 || !isLive()) return std::nullopt;
+  return *pace * static_cast<double>(std::max<std::int64_t>(0, m_last->totalSteps - m_last->step));
+}
+
+void RunSession::dismissAlerts() {
+  m_alerts.clear();
+  Q_EMIT alertsChanged();
+}
+
+void RunSession::take(const std::vector<RunEvent>& events) {
+  const std::size_t alerts = m_alerts.size();
+  bool stepsCame = false, stateCame = false;
+  for (const RunEvent& event : events) {
+    if (const auto* metrics = std::get_if<StepMetrics>(&event.body)) {
+      takeStep(*metrics);
+      stepsCame = true;
+    } else if (const auto* change = std::get_if<StateChanged>(&event.body)) {
+      takeState(event, *change);
+      stateCame = true;
+    } else if (const auto* evaluation = std::get_if<Evaluation>(&event.body)) {
+      m_evaluation = *evaluation;
+      const auto row = rowOf(*evaluation, event.step, m_last ? m_last->tokensTotal : 0, event.time);
+      m_newEvaluations.insert(m_newEvaluations.end(), row.begin(), row.end());
+      addLine(event.time, Severity::Info,
+              tr("Step %1: validation loss %2%3")
+                  .arg(event.step)
+                  .arg(evaluation->loss, 0, 'g', 5)
+                  .arg(evaluation->best ? tr(", the lowest so far") : QString()));
+      stepsCame = true;
+    } else if (const auto* sample = std::get_if<Sample>(&event.body)) {
+      m_samples.append(event.step, *sample);
+    } else if (const auto* saved = std::get_if<CheckpointSaved>(&event.body)) {
+      m_checkpointStep = event.step;
+      m_checkpointPath = toQt(saved->path);
+      addLine(event.time, Severity::Info,
+              tr("Step %1: checkpoint saved in %2 s: %3").arg(event.step).arg(saved->seconds, 0, 'g', 3).arg(m_checkpointPath));
+      stateCame = true;
+    } else if (const auto* alert = std::get_if<Alert>(&event.body)) {
+      m_alerts.push_back(*alert);
+    } else if (const auto* line = std::get_if<LogLine>(&event.body)) {
+      addLine(event.time, line->severity, toQt(line->message));
+    }
+  }
+  if (m_alerts.size() > mostAlerts) m_alerts.erase(m_alerts.begin(), m_alerts.end() - mostAlerts);
+  flush();
+  if (stepsCame) Q_EMIT stepped();
+  if (stateCame) Q_EMIT stateChanged();
+  if (m_alerts.size() != alerts) Q_EMIT alertsChanged();
+}
+
+void RunSession::takeStep(const StepMetrics& metrics) {
+  if (m_last && metrics.step <= m_last->step) { // a resumed run repeats what came after its checkpoint
+    flush();
+    m_steps->truncateFrom(static_cast<double>(metrics.step));
+    m_validation->truncateFrom(static_cast<double>(metrics.step));
+    m_pace.interrupt();
+  }
+  m_last = metrics;
+  m_pace.step(metrics.time, metrics.seconds);
+  const auto row = rowOf(metrics);
+  m_newSteps.insert(m_newSteps.end(), row.begin(), row.end());
+}
+
+void RunSession::takeState(const RunEvent& event, const StateChanged& change) {
+  m_state = change.state;
+  m_stateReason = toQt(change.reason);
+  if (isFinal(change.state)) m_stopping = false;
+  if (change.state == RunState::Paused || change.state == RunState::Preparing) m_pace.interrupt();
+  // What comes with every evaluation and checkpoint is no news.
+  if (change.state == RunState::Evaluating || change.state == RunState::Saving || change.state == RunState::Running)
+    return;
+  addLine(event.time, change.state == RunState::Failed ? Severity::Error : Severity::Info,
+          m_stateReason.isEmpty() ? stateText(change.state) : tr("%1: %2").arg(stateText(change.state), m_stateReason));
+}
+
+void RunSession::addLine(double time, Severity severity, const QString& message) {
+  m_newLines.push_back({time, severity, message});
+}
+
+void RunSession::flush() {
+  if (!m_newSteps.empty()) m_steps->appendRows(m_newSteps);
+  if (!m_newEvaluations.empty()) m_validation->appendRows(m_newEvaluations);
+  m_newSteps.clear();
+  m_newEvaluations.clear();
+  m_log.append(std::move(m_newLines));
+  m_newLines.clear();
+}
+
+void RunSession::pause() {
+  m_feed->pause();
+}
+
+void RunSession::resumeTraining() {
+  m_feed->resumeTraining();
+}
+
+void RunSession::checkpointNow() {
+  m_feed->checkpointNow();
+}
+
+void RunSession::stopAndSave() {
+  if (!isLive() || m_stopping) return;
+  m_stopping = true;
+  m_feed->stop();
+  Q_EMIT stateChanged();
+}
+
+void RunSession::discard() {
+  if (!isLive()) return;
+  // The first asks for a stop, the second gives the save up.
+  if (!m_stopping) m_feed->stop();
+  m_stopping = true;
+  m_feed->stop();
+  Q_EMIT stateChanged();
+}
+
+} // namespace millrace::ui
