@@ -59,11 +59,11 @@ configure() {
   fi
 }
 
-# build FOLDER [TARGET]: ninja's progress goes to standard error.
+# build FOLDER [TARGET...]: ninja's progress goes to standard error.
 build() {
   local folder=$1
   shift
   local target=()
-  if [ $# -gt 0 ]; then target=(--target "$1"); fi
+  if [ $# -gt 0 ]; then target=(--target "$@"); fi
   cmake --build "$folder" --parallel "$(compilers)" ${target[@]+"${target[@]}"} >&2 </dev/null
 }

@@ -30,6 +30,14 @@ const std::vector<std::vector<std::string>> levels = {
     {"run"},
     {"api"},
 };
+// The same of ui/.
+const std::vector<std::vector<std::string>> uiLevels = {
+    {"style"},
+    {"bridge", "charts"},
+    {"models"},
+    {"configure", "feasibility", "train", "runs", "hardware", "playground"}, // pages know nothing of each other
+    {"shell"},
+};
 // Narrower than their level allows.
 const std::map<std::string, std::set<std::string>> onlyThese = {
     {"project", {"base", "tensor", "model"}}, {"include", {"base", "tensor", "model"}}, // the public headers: values
@@ -39,11 +47,15 @@ const std::set<std::string> requiredTop = {"CMakeLists.txt", "CMakePresets.json"
                                            "engine",         "packaging",         "projects", "tests"};
 const std::set<std::string> allowedTop = {"ui", "resources"};
 
-int levelOf(const std::string& folder) {
-  for (std::size_t level = 0; level < levels.size(); ++level)
-    if (std::find(levels[level].begin(), levels[level].end(), folder) != levels[level].end())
+int levelIn(const std::vector<std::vector<std::string>>& order, const std::string& folder) {
+  for (std::size_t level = 0; level < order.size(); ++level)
+    if (std::find(order[level].begin(), order[level].end(), folder) != order[level].end())
       return static_cast<int>(level);
   return -1;
+}
+
+int levelOf(const std::string& folder) {
+  return levelIn(levels, folder);
 }
 
 bool startsWith(const std::string& text, const std::string& prefix) {
@@ -101,6 +113,7 @@ class Checker {
       const std::vector<Include> includes = includesOf(source.withoutComments);
       if (startsWith(file, "engine/")) checkEngine(file, source, includes);
       if (startsWith(file, "app/") || startsWith(file, "ui/")) checkPrograms(file, includes);
+      if (startsWith(file, "ui/")) checkWindow(file, includes);
     }
     checkCircles();
     return std::move(m_violations);
@@ -241,6 +254,28 @@ class Checker {
       if (isOwn(file, include.path, headless)) continue;
       report(file, include.line,
              "includes " + include.path + ": ui/ and app/ include engine/... and their own headers");
+    }
+  }
+
+  /// Folders of the window have an order too, and only its bridge has threads.
+  void checkWindow(const std::string& file, const std::vector<Include>& includes) {
+    static const std::set<std::string> threads = {"thread",       "mutex",   "condition_variable", "future", "QThread",
+                                                  "QThreadPool",  "QMutex",  "QtConcurrent",       "QFuture",
+                                                  "QFutureWatcher"};
+    const std::string folder = firstPart(file.substr(std::string("ui/").size()));
+    const int level = levelIn(uiLevels, folder);
+    if (level < 0) {
+      report(file, 0, "is in no folder that ui/ has");
+      return;
+    }
+    for (const Include& include : includes) {
+      const std::string target = firstPart(include.path);
+      if (include.angle && threads.count(target) && folder != "bridge")
+        report(file, include.line, "includes <" + include.path + ">: threads are ui/bridge's");
+      const int other = include.angle ? -1 : levelIn(uiLevels, target);
+      if (other < 0 || target == folder) continue;
+      if (other >= level)
+        report(file, include.line, "includes " + include.path + ": ui/" + folder + "/ is not above ui/" + target + "/");
     }
   }
 

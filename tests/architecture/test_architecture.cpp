@@ -120,6 +120,13 @@ class TestArchitecture : public QObject {
         "app/cli/a.cpp:1: includes base/");
     row("program by dots", "app/cli/a.cpp", "#include \"../../engine/base/result.h\"\n",
         "app/cli/a.cpp:1: includes ../../engine");
+    row("page into the shell", "ui/train/a.cpp", "#include \"shell/window.h\"\n",
+        "ui/train/a.cpp:1: includes shell/window.h: ui/train/ is not above ui/shell/");
+    row("bridge into the shell", "ui/bridge/a.cpp", "#include \"shell/window.h\"\n",
+        "ui/bridge/a.cpp:1: includes shell/window.h: ui/bridge/ is not above ui/shell/");
+    row("thread in a page", "ui/train/a.cpp", "#include <thread>\n",
+        "ui/train/a.cpp:1: includes <thread>: threads are ui/bridge's");
+    row("unknown folder of the window", "ui/misc/a.cpp", "\n", "ui/misc/a.cpp: is in no folder that ui/ has");
     row("window into the engine", "ui/train/a.cpp", "#include \"train/trainer.h\"\n",
         "ui/train/a.cpp:1: includes train/trainer.h");
     row("headless program into the window", "app/cli/a.cpp", "#include \"bridge/bridge.h\"\n",

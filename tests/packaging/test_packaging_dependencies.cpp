@@ -65,12 +65,14 @@ class TestPackagingDependencies : public QObject {
   void lists() {
     QFETCH(QString, system);
     QFETCH(QString, formatter);
-    const QStringList run = allOf(system, "run"), test = allOf(system, "test"), ci = allOf(system, "ci");
+    const QStringList headless = allOf(system, "headless"), run = allOf(system, "run"), test = allOf(system, "test"),
+                      ci = allOf(system, "ci");
     for (const char* name :
          {"cmake", "ninja-build", "g++", "libdnnl-dev", "libhwloc-dev", "nlohmann-json3-dev", "fortunes"})
-      QVERIFY2(run.contains(name), name);
-    QVERIFY(run.filter("qt").isEmpty());
-    QCOMPARE(test, run + QStringList{"qt6-base-dev"});
+      QVERIFY2(headless.contains(name), name);
+    QVERIFY(headless.filter("qt").isEmpty() && headless.filter("qcustomplot").isEmpty());
+    QCOMPARE(run, headless + QStringList({"qt6-base-dev", "qt6-svg-dev", "qt6-wayland", "libqcustomplot-dev"}));
+    QCOMPARE(test, run);
     QCOMPARE(ci, formatter.isEmpty() ? test : test + QStringList{formatter});
     QCOMPARE(QSet<QString>(ci.begin(), ci.end()).size(), ci.size());
   }

@@ -4,17 +4,27 @@
 
 #include <QtConcurrent/QtConcurrentRun>
 
-#include <QFuture>
+#include <QFutureWatcher>
 #include <QObject>
+#include <type_traits>
 #include <utility>
 
 namespace millrace::ui {
 
-/// Runs work() on a thread of the global pool and then(its result) on the context's thread; never calls `then` once the
-/// context is gone. work must not touch any QObject.
+/// Runs work() on a thread of the global pool and then(its result) on the context's thread, never before this returns
+/// and never once the context is gone. Called on the context's thread. work must not touch any QObject.
 template <class Work, class Then>
 void inBackground(QObject* context, Work work, Then then) {
-  QtConcurrent::run(std::move(work)).then(context, std::move(then));
+  using Result = std::invoke_result_t<Work>;
+  auto* watcher = new QFutureWatcher<Result>(context);
+  QObject::connect(watcher, &QFutureWatcherBase::finished, context, [watcher, then = std::move(then)]() mutable {
+    watcher->deleteLater();
+    if constexpr (std::is_void_v<Result>)
+      then();
+    else
+      then(watcher->result());
+  });
+  watcher->setFuture(QtConcurrent::run(std::move(work)));
 }
 
 } // namespace millrace::ui

@@ -96,6 +96,7 @@ Result<void> exportSvg(LiveChart& chart, const QString& path, QSize size) {
   QSvgGenerator generator;
   generator.setOutputDevice(&buffer);
   generator.setSize(size);
+  generator.setResolution(96); // what a pixel is in SVG
   generator.setViewBox(QRect(QPoint(), size));
   generator.setTitle(chart.accessibleName());
   chart.paintOn(generator, size, printPalette(), true);

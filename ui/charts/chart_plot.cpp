@@ -65,7 +65,6 @@ void ChartPlot::setLabels(const QString& x, const QString& y) {
 void ChartPlot::setXRange(Range range, AxisNumbers numbers) {
   xAxis->setRange(range.lower, range.upper);
   m_xTicker->setNumbers(numbers);
-  m_xTicker->setRoom(axisRect()->width(), xAxis->tickLabelFont());
 }
 
 void ChartPlot::setYRange(Range range, AxisNumbers numbers, bool logarithmic) {
@@ -73,7 +72,14 @@ void ChartPlot::setYRange(Range range, AxisNumbers numbers, bool logarithmic) {
   yAxis->setRange(range.lower, range.upper);
   m_yTicker->setNumbers(numbers);
   m_yTicker->setLogarithmic(logarithmic);
-  m_yTicker->setRoom(axisRect()->height(), yAxis->tickLabelFont());
+}
+
+void ChartPlot::setTickRoom(QSize size) {
+  const QMargins margins = axisRect()->minimumMargins();
+  const int width = size.width() - margins.left() - margins.right();
+  const int height = size.height() - margins.top() - margins.bottom() - m_legend->heightIn(size);
+  m_xTicker->setRoom(width, xAxis->tickLabelFont());
+  m_yTicker->setRoom(height, yAxis->tickLabelFont());
 }
 
 void ChartPlot::setEmptyText(const QString& text) {

@@ -26,6 +26,8 @@ class ChartPlot final : public QCustomPlot {
   void setLabels(const QString& x, const QString& y);
   void setXRange(Range range, AxisNumbers numbers);
   void setYRange(Range range, AxisNumbers numbers, bool logarithmic);
+  /// How large it will be painted: ticks are chosen before there is a layout.
+  void setTickRoom(QSize size);
   /// Text instead of numbers at the axes; empty for the numbers.
   void setEmptyText(const QString& text);
 

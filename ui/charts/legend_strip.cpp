@@ -11,41 +11,50 @@ constexpr double gap = 6;
 constexpr double between = 14;
 constexpr double margin = 4;
 
-bool isWordEnd(QChar character) {
-  return !character.isLetterOrNumber();
-}
-
-/// How many characters all names begin with, up to the end of a word.
-qsizetype commonStart(const QStringList& names) {
-  qsizetype length = 0, word = 0;
-  for (const QString& first = names.first(); length < first.size(); ++length) {
-    const bool same = std::all_of(names.begin(), names.end(), [&](const QString& name) {
-      return length < name.size() && name[length] == first[length];
-    });
-    if (!same) break;
-    if (isWordEnd(first[length])) word = length + 1;
+/// "a-b_c" as "a-", "b_", "c".
+QStringList wordsOf(const QString& name) {
+  QStringList words = {QString()};
+  for (qsizetype i = 0; i < name.size(); ++i) {
+    words.last() += name[i];
+    if (!name[i].isLetterOrNumber() && i + 1 < name.size()) words.push_back({});
   }
-  return word;
-}
-
-QString reversed(QString text) {
-  std::reverse(text.begin(), text.end());
-  return text;
+  return words;
 }
 
 } // namespace
 
 QStringList shortNames(const QStringList& names) {
+  QList<QStringList> words;
+  for (const QString& name : names) words.push_back(wordsOf(name));
+  const auto sameInAll = [&](qsizetype fromStart, bool fromEnd) {
+    const auto at = [&](const QStringList& of) {
+      const qsizetype index = fromEnd ? of.size() - 1 - fromStart : fromStart;
+      return index >= 0 && index < of.size() ? of[index] : QString();
+    };
+    const QString first = at(words.first());
+    return !first.isEmpty() &&
+           std::all_of(words.begin(), words.end(), [&](const QStringList& of) { return at(of) == first; });
+  };
   if (names.size() < 2) return names;
-  const qsizetype start = commonStart(names);
-  QStringList ends;
-  for (const QString& name : names) ends.push_back(reversed(name.mid(start)));
-  const qsizetype end = commonStart(ends);
+  qsizetype start = 0, end = 0;
+  while (sameInAll(start, false)) ++start;
+  while (sameInAll(end, true)) ++end;
+  const bool alike =
+      std::all_of(words.begin(), words.end(), [&](const QStringList& of) { return of.size() == words.first().size(); });
+  const QString dots = QStringLiteral("\u2026");
   QStringList result;
-  for (const QString& name : names) {
-    const QString middle = name.mid(start, name.size() - start - end);
-    const QString dots = QStringLiteral("\u2026");
-    result.push_back(middle.isEmpty() ? name : (start > 1 ? dots : QString()) + middle + (end > 1 ? dots : QString()));
+  for (qsizetype i = 0; i < names.size(); ++i) {
+    QString text;
+    for (qsizetype word = start; word < words[i].size() - end; ++word) {
+      // Names of the same pattern can be compared word by word.
+      const bool leftOut = alike && sameInAll(word, false);
+      if (!leftOut) text += words[i][word];
+      if (leftOut && !text.endsWith(dots)) text += dots;
+    }
+    if (text.isEmpty())
+      result.push_back(names[i]);
+    else
+      result.push_back((start > 0 ? dots : QString()) + text + (end > 0 ? dots : QString()));
   }
   return result;
 }
@@ -68,11 +77,12 @@ double LegendStrip::positionWidth() const {
   return QFontMetricsF(parentPlot()->font()).horizontalAdvance(QStringLiteral("step 0,000,000"));
 }
 
-int LegendStrip::place(double width, double nameWidth, QList<Place>* places) const {
+void LegendStrip::place(Layout& layout, double width, double nameWidth) const {
   const QFontMetricsF metrics(parentPlot()->font());
   double x = 0;
   int line = 0;
-  for (const QString& shown : m_names) {
+  layout.places.clear();
+  for (const QString& shown : layout.names) {
     const double name = std::min(nameWidth, std::ceil(metrics.horizontalAdvance(shown)) + 1);
     const double entryWidth = sampleWidth + gap + name + gap + valueWidth();
     const double room = line == 0 ? width - positionWidth() : width;
@@ -80,27 +90,39 @@ int LegendStrip::place(double width, double nameWidth, QList<Place>* places) con
       x = 0;
       ++line;
     }
-    if (places) places->push_back({x, line, name});
+    layout.places.push_back({x, line, name});
     x += entryWidth + between;
   }
-  return line + 1;
+  layout.lines = line + 1;
+}
+
+/// A quarter of the height at most, as long as names are left of which something can be read.
+LegendStrip::Layout LegendStrip::layoutIn(QSize plot) const {
+  const QFontMetricsF metrics(parentPlot()->font());
+  const double width = plot.width() - 2 * margin;
+  const int mostLines = std::max(1, static_cast<int>(plot.height() * 0.25 / metrics.height()));
+  const double least = metrics.averageCharWidth() * 10;
+  double nameWidth = metrics.averageCharWidth() * 40;
+  Layout layout;
+  for (const Entry& entry : entries) layout.names.push_back(entry.name);
+  place(layout, width, nameWidth);
+  if (layout.lines > mostLines) layout.names = shortNames(layout.names);
+  for (; layout.lines > mostLines && nameWidth > least; nameWidth *= 0.97) place(layout, width, nameWidth);
+  return layout;
+}
+
+int LegendStrip::heightOf(const Layout& layout) const {
+  return static_cast<int>(std::ceil(layout.lines * QFontMetricsF(parentPlot()->font()).height())) + 4;
+}
+
+int LegendStrip::heightIn(QSize plot) const {
+  return heightOf(layoutIn(plot));
 }
 
 void LegendStrip::update(UpdatePhase phase) {
   if (phase == upPreparation) {
-    const QFontMetricsF metrics(parentPlot()->font());
-    const QRect viewport = parentPlot()->viewport();
-    const double width = viewport.width() - 2 * margin;
-    const int mostLines = std::max(1, static_cast<int>(viewport.height() * 0.25 / metrics.height()));
-    double nameWidth = metrics.averageCharWidth() * 40;
-    const double least = metrics.averageCharWidth() * 10;
-    m_names.clear();
-    for (const Entry& entry : entries) m_names.push_back(entry.name);
-    if (place(width, nameWidth, nullptr) > mostLines) m_names = shortNames(m_names);
-    while (nameWidth > least && place(width, nameWidth, nullptr) > mostLines) nameWidth *= 0.97;
-    m_places.clear();
-    const int lines = place(width, nameWidth, &m_places);
-    const int height = static_cast<int>(std::ceil(lines * metrics.height())) + 4;
+    m_layout = layoutIn(parentPlot()->viewport().size());
+    const int height = heightOf(m_layout);
     setMinimumSize(0, height);
     setMaximumSize(QWIDGETSIZE_MAX, height);
   }
@@ -109,8 +131,8 @@ void LegendStrip::update(UpdatePhase phase) {
 
 QString LegendStrip::nameAt(const QPointF& at) const {
   const double height = QFontMetricsF(parentPlot()->font()).height();
-  for (qsizetype i = 0; i < std::min(entries.size(), m_places.size()); ++i) {
-    const Place& place = m_places[i];
+  for (qsizetype i = 0; i < std::min(entries.size(), m_layout.places.size()); ++i) {
+    const Place& place = m_layout.places[i];
     const QRectF box(rect().left() + margin + place.x, rect().top() + 2 + place.line * height,
                      sampleWidth + gap + place.nameWidth, height);
     if (box.contains(at)) return entries[i].name;
@@ -122,15 +144,15 @@ void LegendStrip::draw(QCPPainter* painter) {
   const QFontMetricsF metrics(parentPlot()->font());
   const double left = rect().left() + margin, top = rect().top() + 2;
   painter->setFont(parentPlot()->font());
-  for (qsizetype i = 0; i < std::min({entries.size(), m_names.size(), m_places.size()}); ++i) {
+  for (qsizetype i = 0; i < std::min(entries.size(), m_layout.places.size()); ++i) {
     const Entry& entry = entries[i];
-    const Place& place = m_places[i];
+    const Place& place = m_layout.places[i];
     double x = left + place.x;
     const double y = top + place.line * metrics.height();
     drawSample(*painter, entry.look, QRectF(x, y, sampleWidth, metrics.height()));
     x += sampleWidth + gap;
     painter->setPen(colors.text);
-    const QString name = metrics.elidedText(m_names[i], Qt::ElideMiddle, place.nameWidth);
+    const QString name = metrics.elidedText(m_layout.names[i], Qt::ElideMiddle, place.nameWidth);
     painter->drawText(QRectF(x, y, place.nameWidth + 1, metrics.height()), Qt::AlignLeft | Qt::AlignVCenter, name);
     x += place.nameWidth + gap;
     painter->drawText(QRectF(x, y, valueWidth() + between, metrics.height()), Qt::AlignLeft | Qt::AlignVCenter,

@@ -27,6 +27,9 @@ class LegendStrip final : public QCPLayoutElement {
   QString position; ///< where the cursor is
   ChartColors colors;
 
+  /// What it takes of a plot of this size.
+  int heightIn(QSize plot) const;
+
   void update(UpdatePhase phase) override;
   /// The whole name of the entry there; empty if there is none.
   QString nameAt(const QPointF& at) const;
@@ -43,11 +46,17 @@ class LegendStrip final : public QCPLayoutElement {
   };
   double valueWidth() const;
   double positionWidth() const;
-  /// Where entries go in lines of this width; how many lines there are.
-  int place(double width, double nameWidth, QList<Place>* places) const;
+  struct Layout {
+    QStringList names; ///< as they are shown
+    QList<Place> places;
+    int lines = 1;
+  };
+  Layout layoutIn(QSize plot) const;
+  int heightOf(const Layout& layout) const;
+  /// Puts the names in lines of this width.
+  void place(Layout& layout, double width, double nameWidth) const;
 
-  QStringList m_names; ///< as they are shown
-  QList<Place> m_places;
+  Layout m_layout;
 };
 
 } // namespace millrace::ui

@@ -126,7 +126,7 @@ void LiveChart::zoomX(double factor, double at) {
 }
 
 void LiveChart::zoomY(double factor, double at) {
-  if (m_logarithmic && !(at > 0)) return;
+  if (!xExtent() || (m_logarithmic && !(at > 0))) return;
   const Range range = zoomed(m_y, factor, at, m_logarithmic);
   if (!QCPRange::validRange(range.lower, range.upper)) return;
   m_y = range;
@@ -140,12 +140,15 @@ void LiveChart::panX(double share) {
 }
 
 void LiveChart::panY(double share) {
+  if (!xExtent()) return;
   m_y = panned(m_y, share, m_logarithmic);
   m_yFits = false;
   refresh();
 }
 
 void LiveChart::showX(Range range) {
+  updateExtent();
+  if (!wholeExtent()) return;
   m_x.show(range);
   refresh();
   Q_EMIT viewChanged();
@@ -238,7 +241,7 @@ void LiveChart::paintFrame() {
   bool complete = true;
   if (dataDirty) {
     complete = m_series->recomputeSome();
-    updateRanges();
+    updateRanges(m_plot->size());
   }
   m_series->showReadings(m_cursor, m_yNumbers);
   if (dataDirty)
@@ -250,9 +253,13 @@ void LiveChart::paintFrame() {
   if (!complete || m_dataDirty) refresh();
 }
 
+std::optional<Range> LiveChart::wholeExtent() const {
+  return m_extentSource ? m_extentSource() : xExtent();
+}
+
 void LiveChart::updateExtent() {
   const std::optional<Range> own = xExtent();
-  const std::optional<Range> extent = m_extentSource ? m_extentSource() : own;
+  const std::optional<Range> extent = wholeExtent();
   if (extent) {
     // The last row stands clear of the edge.
     Range range = extent->size() > 0 ? Range{extent->lower, extent->upper + extent->size() * 0.01}
@@ -266,11 +273,12 @@ void LiveChart::updateExtent() {
   Q_EMIT extentChanged();
 }
 
-void LiveChart::updateRanges() {
+void LiveChart::updateRanges(QSize plotSize) {
   updateExtent();
   if (m_yFits) fitY();
   m_plot->setXRange(m_x.view(), numbersOf(m_kind));
   m_plot->setYRange(m_y, m_yNumbers, m_logarithmic);
+  m_plot->setTickRoom(plotSize);
   m_plot->setEmptyText(xExtent() ? QString() : m_emptyText);
 }
 
@@ -375,7 +383,7 @@ void LiveChart::paintOn(QPaintDevice& device, QSize size, const QPalette& palett
   applyColors(palette);
   const bool focused = std::exchange(m_plot->overlay().focused, false);
   const auto band = std::exchange(m_plot->overlay().band, std::nullopt);
-  updateRanges();
+  updateRanges(size);
   m_series->showReadings(std::nullopt, m_yNumbers);
   {
     QCPPainter painter(&device);

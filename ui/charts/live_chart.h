@@ -122,8 +122,9 @@ class LiveChart : public QWidget {
  private:
   void schedule(bool overlayOnly);
   bool canBeSeen() const;
+  std::optional<Range> wholeExtent() const;
   void paintFrame();
-  void updateRanges();
+  void updateRanges(QSize plotSize);
   void updateExtent();
   void fitY();
   void applyColors(const QPalette& palette);

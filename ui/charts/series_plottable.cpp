@@ -197,7 +197,7 @@ void SeriesPlottable::drawRuns(QCPPainter& painter, const LineRuns& runs) const 
   for (const QPolygonF& line : runs.lines()) drawLine(painter, line, pen);
   painter.setPen(Qt::NoPen);
   painter.setBrush(m_look.color);
-  for (const QPointF& lone : runs.lonePoints()) drawDot(painter, lone, std::max(3.0, m_look.width + 1));
+  for (const QPointF& lone : runs.lonePoints()) drawDot(painter, lone, std::max(4.0, m_look.width + 2));
 }
 
 void SeriesPlottable::drawOutline(QCPPainter& painter, const Envelope& envelope) const {

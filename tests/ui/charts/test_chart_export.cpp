@@ -168,7 +168,8 @@ class TestChartExport : public QObject {
     QVERIFY(contents(path).size() < 500'000);
     QSvgRenderer renderer(path);
     QVERIFY(renderer.isValid());
-    QCOMPARE(renderer.defaultSize(), QSize(500, 300));
+    QCOMPARE(renderer.viewBox(), QRect(0, 0, 500, 300));
+    QVERIFY(contents(path).contains("width=\"132.")); // mm of 500 pixels of SVG
     QImage image(500, 300, QImage::Format_RGB32);
     image.fill(Qt::white);
     QPainter painter(&image);

@@ -72,7 +72,7 @@ class TestChartGroup : public QObject {
     QCOMPARE(*m_other->cursor(), *m_one->cursor());
     const auto step = static_cast<std::int64_t>(std::lround(x));
     QCOMPARE(m_one->readout(), QStringLiteral("step %1 - train %2").arg(step).arg(step - 1));
-    QCOMPARE(m_other->readout(), QStringLiteral("step 400 - norm 3990")); // the nearest that it has
+    QCOMPARE(m_other->readout(), QStringLiteral("step 400 - norm 3,990")); // the nearest that it has
     QTest::mouseMove(m_one, QPoint(1, 1));
     QVERIFY(!m_one->cursor() && !m_other->cursor());
   }

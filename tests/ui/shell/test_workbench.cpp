@@ -91,10 +91,12 @@ int otherWindow(const QString& folder, bool detached) {
   Desk desk(folder);
   MainWindow& window = desk.open();
   window.open(folder + "/goose.json");
-  const auto start = [&] {
-    if (window.document().isValid()) window.findChild<QAction*>(detached ? "startDetachedAction" : "startAction")->trigger();
-  };
-  QObject::connect(&window.document(), &ProjectDocument::validated, &window, start, Qt::SingleShotConnection);
+  bool started = false;
+  QObject::connect(&window.document(), &ProjectDocument::validated, &window, [&](bool valid) {
+    if (!valid || started) return;
+    started = true;
+    window.findChild<QAction*>(detached ? "startDetachedAction" : "startAction")->trigger();
+  });
   QObject::connect(&window.runs(), &RunControl::sessionChanged, &window, [](RunSession* session) {
     QObject::connect(session, &RunSession::stepped, session, [session] {
       QTextStream(stdout) << "step " << session->last()->step << '\n' << Qt::flush;
