@@ -4,6 +4,13 @@
 
 namespace millrace::ui {
 
+ChartGroup::~ChartGroup() {
+  for (LiveChart* chart : m_charts) {
+    chart->setExtentSource({});
+    chart->setCompanions(1);
+  }
+}
+
 void ChartGroup::add(LiveChart* chart) {
   m_charts.push_back(chart);
   chart->setXAxisKind(m_kind);

@@ -4,8 +4,6 @@
 
 #include "charts/live_chart.h"
 
-#include <QPointer>
-
 namespace millrace::ui {
 
 class ChartGroup final : public QObject {
@@ -13,6 +11,7 @@ class ChartGroup final : public QObject {
 
  public:
   explicit ChartGroup(QObject* parent = nullptr) : QObject(parent) {}
+  ~ChartGroup() override;
 
   void add(LiveChart* chart);
   const std::vector<LiveChart*>& charts() const { return m_charts; }

@@ -22,7 +22,7 @@ double wheelZoom(double angle) {
 
 } // namespace
 
-ChartInput::ChartInput(LiveChart& chart) : QObject(&chart), m_chart(chart) {}
+ChartInput::ChartInput(LiveChart& chart) : m_chart(chart) {}
 
 bool ChartInput::eventFilter(QObject*, QEvent* event) {
   switch (event->type()) {
@@ -34,6 +34,7 @@ bool ChartInput::eventFilter(QObject*, QEvent* event) {
     return release(*static_cast<QMouseEvent*>(event));
   case QEvent::MouseButtonDblClick:
     if (static_cast<QMouseEvent*>(event)->button() != Qt::LeftButton) return false;
+    m_drag = Drag::None;
     m_chart.fit();
     return true;
   case QEvent::Wheel:

@@ -1,4 +1,4 @@
-// What mouse and keys do in a chart. Its chart's event filter and child.
+// What mouse and keys do in a chart. Its chart's event filter; owned by the chart.
 #pragma once
 
 #include <QObject>

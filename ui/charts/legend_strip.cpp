@@ -79,21 +79,30 @@ double LegendStrip::positionWidth() const {
 
 void LegendStrip::place(Layout& layout, double width, double nameWidth) const {
   const QFontMetricsF metrics(parentPlot()->font());
-  double x = 0;
-  int line = 0;
-  layout.places.clear();
-  for (const QString& shown : layout.names) {
-    const double name = std::min(nameWidth, std::ceil(metrics.horizontalAdvance(shown)) + 1);
-    const double entryWidth = sampleWidth + gap + name + gap + valueWidth();
-    const double room = line == 0 ? width - positionWidth() : width;
-    if (x > 0 && x + entryWidth > room) {
-      x = 0;
-      ++line;
+  const auto widthOf = [&](const QString& name) {
+    return std::min(nameWidth, std::ceil(metrics.horizontalAdvance(name)) + 1);
+  };
+  double widest = 0;
+  for (const QString& name : layout.names) widest = std::max(widest, widthOf(name));
+  // In several lines, entries stand below each other.
+  for (const bool aligned : {false, true}) {
+    double x = 0;
+    int line = 0;
+    layout.places.clear();
+    for (const QString& shown : layout.names) {
+      const double name = aligned ? widest : widthOf(shown);
+      const double entryWidth = sampleWidth + gap + name + gap + valueWidth();
+      const double room = line == 0 ? width - positionWidth() : width;
+      if (x > 0 && x + entryWidth > room) {
+        x = 0;
+        ++line;
+      }
+      layout.places.push_back({x, line, name});
+      x += entryWidth + between;
     }
-    layout.places.push_back({x, line, name});
-    x += entryWidth + between;
+    layout.lines = line + 1;
+    if (line == 0) return;
   }
-  layout.lines = line + 1;
 }
 
 /// A quarter of the height at most, as long as names are left of which something can be read.
@@ -106,7 +115,12 @@ LegendStrip::Layout LegendStrip::layoutIn(QSize plot) const {
   Layout layout;
   for (const Entry& entry : entries) layout.names.push_back(entry.name);
   place(layout, width, nameWidth);
-  if (layout.lines > mostLines) layout.names = shortNames(layout.names);
+  const bool tooLong = std::any_of(layout.names.begin(), layout.names.end(),
+                                   [&](const QString& name) { return metrics.horizontalAdvance(name) > nameWidth; });
+  if (tooLong || layout.lines > mostLines) {
+    layout.names = shortNames(layout.names);
+    place(layout, width, nameWidth);
+  }
   for (; layout.lines > mostLines && nameWidth > least; nameWidth *= 0.97) place(layout, width, nameWidth);
   return layout;
 }

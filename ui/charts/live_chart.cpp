@@ -33,12 +33,13 @@ LiveChart::LiveChart(const QString& quantity, const QString& unit, QWidget* pare
       m_emptyText(tr("No steps yet")),
       m_plot(new ChartPlot(this)),
       m_series(std::make_unique<SeriesList>(*m_plot)),
+      m_input(std::make_unique<ChartInput>(*this)),
       m_clock(steadySeconds) {
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(m_plot);
   m_plot->installEventFilter(this);
-  installEventFilter(new ChartInput(*this));
+  installEventFilter(m_input.get());
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   m_timer.setSingleShot(true);

@@ -20,6 +20,7 @@
 
 namespace millrace::ui {
 
+class ChartInput;
 class ChartPlot;
 class SeriesList;
 
@@ -135,6 +136,7 @@ class LiveChart : public QWidget {
   QString m_emptyText;
   ChartPlot* const m_plot;
   const std::unique_ptr<SeriesList> m_series;
+  const std::unique_ptr<ChartInput> m_input; ///< no child: events still come while children are destroyed
 
   XAxisKind m_kind = XAxisKind::Step;
   AxisNumbers m_yNumbers = AxisNumbers::Plain;

@@ -19,7 +19,8 @@ void drawDot(QCPPainter& painter, const QPointF& at, double size) {
 
 /// Piece by piece: the time for a path goes with the square of its crossings, and noise has many.
 void drawLine(QCPPainter& painter, const QPolygonF& line, QPen pen) {
-  constexpr qsizetype pieceLength = 16;
+  const bool vector = painter.modes().testFlag(QCPPainter::pmVectorized);
+  const qsizetype pieceLength = vector ? line.size() : 16;
   double drawn = 0;
   for (qsizetype begin = 0; begin + 1 < line.size(); begin += pieceLength) {
     const qsizetype count = std::min(pieceLength + 1, line.size() - begin);
@@ -200,31 +201,29 @@ void SeriesPlottable::drawRuns(QCPPainter& painter, const LineRuns& runs) const 
   for (const QPointF& lone : runs.lonePoints()) drawDot(painter, lone, std::max(4.0, m_look.width + 2));
 }
 
+/// For files of lines, not of pixels: through all that stands out.
 void SeriesPlottable::drawOutline(QCPPainter& painter, const Envelope& envelope) const {
   const bool logarithmic = mValueAxis->scaleType() == QCPAxis::stLogarithmic;
   LineRuns runs(clipRect());
   for (const Envelope::Column& column : envelope.columns) {
-    const double x = clipRect().left() + column.pixel + 0.5;
-    const auto add = [&](double value) { runs.add({x, mValueAxis->coordToPixel(value)}); };
-    if (canShow(column.first))
-      add(column.first);
-    else
-      runs.interrupt();
+    const bool beginsHere = canShow(column.first), goesOn = canShow(column.last);
     const double low = logarithmic ? column.extent.minPositive : column.extent.min;
+    const double x = clipRect().left() + column.pixel + 0.5;
+    const auto add = [&](double y) { runs.add({x, y}); };
+    const auto pixelOf = [&](double value) { return mValueAxis->coordToPixel(value); };
+    if (!beginsHere) runs.interrupt();
     if (low <= column.extent.max) {
-      add(low);
-      add(column.extent.max);
+      const double top = pixelOf(column.extent.max), bottom = pixelOf(low);
+      const bool flat = bottom - top < 1;
+      if (beginsHere && !flat) add(pixelOf(column.first));
+      add(flat ? (top + bottom) / 2 : bottom);
+      if (!flat) add(top);
+      if (goesOn && !flat) add(pixelOf(column.last));
     }
-    if (canShow(column.last))
-      add(column.last);
-    else
-      runs.interrupt();
+    if (!goesOn) runs.interrupt();
   }
   runs.interrupt();
-  painter.setAntialiasing(true);
-  painter.setPen(linePen());
-  painter.setBrush(Qt::NoBrush);
-  for (const QPolygonF& line : runs.lines()) painter.drawPolyline(line);
+  drawRuns(painter, runs);
 }
 
 void SeriesPlottable::drawMarks(QCPPainter& painter, const Envelope& envelope, double ratio) const {

@@ -98,6 +98,14 @@ class TestChartGroup : public QObject {
     QCOMPARE(m_group->charts().size(), 3u);
   }
 
+  void groupMayBeDestroyed() {
+    m_group = std::make_unique<ChartGroup>();
+    QTest::keyClick(m_other, Qt::Key_Home);
+    QVERIFY(settleBoth());
+    QVERIFY(m_other->xView().upper < 500); // its own rows
+    QVERIFY(m_one->xView().upper >= 1000);
+  }
+
   void chartsMayBeDestroyed() {
     delete m_one;
     QCOMPARE(m_group->charts().size(), 1u);
