@@ -45,7 +45,7 @@ PlannedTier describeTier(const MemoryPlan& plan, MemoryTier tier, const char* na
   return described;
 }
 
-std::vector<PlannedTier> describeTiers(const Planning& planning, const PlanOutcome& outcome) {
+std::vector<PlannedTier> describeTiers(const Planning& planning, const Project& project, const PlanOutcome& outcome) {
   const MemoryPlan& memory = outcome.step.memory;
   std::vector<PlannedTier> tiers = {
       describeTier(memory, MemoryTier::Device, "vram", outcome.limits.device),
@@ -59,8 +59,8 @@ std::vector<PlannedTier> describeTiers(const Planning& planning, const PlanOutco
     if (tiers[0].limit > 0) tiers[0].limit += planning.driverBytes();
     tiers[0].others = std::max<Bytes>(0, gpu.memoryTotal - gpu.memoryFree);
   }
-  add(tiers[1], "program", planning.programBytes());
-  tiers[1].limit += planning.programBytes();
+  add(tiers[1], "program", planning.programBytes(project));
+  tiers[1].limit += planning.programBytes(project);
   tiers[1].others = std::max<Bytes>(0, profile.memory.total - profile.memory.available);
   return tiers;
 }
@@ -178,8 +178,7 @@ Result<PlanReport> planProject(FileSystem& files, const Project& project, const 
   MILLRACE_TRY(PlanOutcome outcome, planning.plan(project, spec));
   PlannedStep& step = outcome.step;
   const TrainingConfig& training = project.training;
-  const int threads =
-      training.threads > 0 ? static_cast<int>(training.threads) : std::max(1, planning.profile().cpu.usableCores);
+  const auto threads = static_cast<int>(computeThreads(project, planning.profile()));
   const StepRates rates = stepRates(planning.profile(), training.precision, planning.target().gpu, threads);
 
   PlanReport report;
@@ -202,7 +201,7 @@ Result<PlanReport> planProject(FileSystem& files, const Project& project, const 
                                                                    : training.clip == ClipMode::ExactBf16 ? 2
                                                                                                           : 0);
   report.placement = describePlacement(step);
-  report.tiers = describeTiers(planning, outcome);
+  report.tiers = describeTiers(planning, project, outcome);
   report.time = describeTime(planning, step, static_cast<double>(report.tokensPerStep), rates.measured);
   if (options.advice) {
     report.largest = largestOf(planning, project, spec);

@@ -17,8 +17,13 @@ namespace {
 constexpr Bytes assumedContext = 600 * MiB;
 /// Of this program on a machine that is only described.
 constexpr Bytes assumedProgram = 96 * MiB;
-/// Threads' stacks, kernels that are made on demand and what libraries set up once training begins.
-constexpr Bytes trainingProgram = 26 * MiB;
+/// Threads' stacks and arenas, kernels that are made on demand and what libraries set up once training begins: measured
+/// on machines of 2 and 16 threads (tests/bench/plan_table.py). bf16 has more kernels, and buffers for each thread.
+Bytes trainingProgram(const Project& project, const HardwareProfile& profile) {
+  const bool bf16 = project.training.precision == Precision::Bf16;
+  const std::int64_t threads = computeThreads(project, profile);
+  return bf16 ? 22 * MiB + threads * 2 * MiB : 20 * MiB + MiB / 2 + threads * (MiB + MiB * 7 / 20);
+}
 
 /// Resident bytes of this process.
 Bytes residentBytes() {
@@ -97,7 +102,7 @@ Result<Planning> Planning::create(FileSystem& files, const Project& project, con
     for (const Path& path : source.paths)
       if (const auto file = files.open(path, OpenMode::Read))
         if (const auto size = (*file)->size()) planning.m_dataBytes += *size;
-  planning.m_programBytes = profile.name.empty() ? residentBytes() + trainingProgram : assumedProgram;
+  if (!described) planning.m_residentBytes = residentBytes();
   return planning;
 }
 
@@ -105,8 +110,8 @@ Bytes Planning::driverBytes() const {
   return m_target.gpu < 0 ? 0 : assumedContext;
 }
 
-Bytes Planning::programBytes() const {
-  return m_programBytes;
+Bytes Planning::programBytes(const Project& project) const {
+  return m_residentBytes ? *m_residentBytes + trainingProgram(project, m_profile) : assumedProgram;
 }
 
 const DiskFacts* Planning::checkpointDisk() const {
@@ -145,7 +150,7 @@ MemoryLimits Planning::limitsOf(const Project& project, const ModelSpec& spec) c
     limits.disk.origin += fmt::format(", less {} for checkpoints", formatBytes(checkpoints));
   }
   limits.device.bytes = std::max<Bytes>(0, limits.device.bytes - driverBytes());
-  if (!limits.host.set) limits.host.bytes = std::max<Bytes>(0, limits.host.bytes - m_programBytes);
+  if (!limits.host.set) limits.host.bytes = std::max<Bytes>(0, limits.host.bytes - programBytes(project));
   return limits;
 }
 

@@ -33,7 +33,7 @@ class Planning {
   /// What the driver takes of the device's memory before anything of ours.
   Bytes driverBytes() const;
   /// What the program takes of host memory besides what is planned.
-  Bytes programBytes() const;
+  Bytes programBytes(const Project& project) const;
   /// Of the data's files, as far as they are there.
   Bytes dataBytes() const { return m_dataBytes; }
   /// Where checkpoints go; null: not known.
@@ -56,7 +56,7 @@ class Planning {
   HardwareProfile m_profile;
   PlanTarget m_target;
   std::optional<DiskFacts> m_checkpointDisk;
-  Bytes m_programBytes = 0;
+  std::optional<Bytes> m_residentBytes; ///< of this process, where this machine is planned for
   Bytes m_dataBytes = 0;
 };
 

@@ -67,6 +67,10 @@ MemoryLimits memoryLimits(const Project& project, const HardwareProfile& profile
   return limits;
 }
 
+std::int64_t computeThreads(const Project& project, const HardwareProfile& profile) {
+  return project.training.threads > 0 ? project.training.threads : std::max(1, profile.cpu.usableCores);
+}
+
 PlanRequest planRequest(const Project& project, const MemoryLimits& limits, const HardwareProfile& profile,
                         const PlanTarget& target) {
   const TrainingConfig& training = project.training;
@@ -113,7 +117,7 @@ PlanRequest planRequest(const Project& project, const MemoryLimits& limits, cons
   request.diskLimit = limits.disk.bytes;
   request.shape.devices = target.gpus;
   request.shape.microBatches = (request.shape.microBatches + target.gpus - 1) / target.gpus;
-  const int threads = training.threads > 0 ? static_cast<int>(training.threads) : std::max(1, profile.cpu.usableCores);
+  const auto threads = static_cast<int>(computeThreads(project, profile));
   request.rates = stepRates(profile, training.precision, target.gpu, threads, target.gpus);
   request.splitUpdates = target.gpu >= 0 && target.gpus == 1;
   return request;

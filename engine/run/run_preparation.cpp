@@ -64,8 +64,7 @@ class Preparation {
 
   Result<PreparedRun> run(bool resume) {
     const HardwareProfile profile = withRates(m_files, detectHardware({m_directory.path()}), m_project);
-    const std::int64_t threads = m_project.training.threads > 0 ? m_project.training.threads : profile.cpu.usableCores;
-    m_run.pool = std::make_unique<ThreadPool>(static_cast<int>(threads));
+    m_run.pool = std::make_unique<ThreadPool>(static_cast<int>(computeThreads(m_project, profile)));
     // What costs nothing and may refuse comes first.
     const MemoryLimits limits = memoryLimits(m_project, profile);
     const PlanRequest request = planRequest(m_project, limits, profile);

@@ -63,17 +63,19 @@ def project(entry, folder, steps):
     training.setdefault("micro_batches", 1)
     return {"format": 1, "name": name.replace(",", "").replace(" ", "-"), "model": {"config": config},
             "tokenizer": {"train": {"vocabulary": 1024}},
-            "data": {"sources": "words.txt", "cache": "cache", "validation_fraction": 0},
+            "data": {"sources": {"path": "words.txt", "separator": "%"}, "cache": "cache", "validation_fraction": 0},
             "training": training, "memory": memory, "checkpoint": {"every_minutes": 0, "keep": 1, "keep_best": False}}
 
 
 def write_words(folder):
-    """One document: attention is predicted for whole rows, and across the ends of shorter documents there is none."""
+    """Documents of many rows: attention is predicted for whole rows, and across the ends of documents there is none."""
     rng = random.Random(1)
     syllables = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
     with open(os.path.join(folder, "words.txt"), "w") as out:
-        for _ in range(3000):
+        for paragraph in range(1, 3001):
             out.write(" ".join("".join(rng.choices(syllables, k=rng.randint(1, 4))) for _ in range(60)) + ".\n")
+            if paragraph % 300 == 0:
+                out.write("%\n")
 
 
 def run_child(command):

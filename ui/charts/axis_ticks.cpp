@@ -60,7 +60,7 @@ QString exponential(double value, double step) {
 }
 
 QString withPrefix(double value, double step) {
-  static constexpr std::array prefixes = {"", "k", "M", "G", "T", "P"};
+  static constexpr std::array prefixes = {"", "k", "M", "B", "T", "P"};
   std::size_t prefix = 0;
   double unit = 1;
   while (std::abs(value) >= 1000 * unit * (1 - 1e-12) && prefix + 1 < prefixes.size()) {

@@ -135,6 +135,8 @@ void RunSession::takeStep(const StepMetrics& metrics) {
     m_validation->truncateFrom(static_cast<double>(metrics.step));
     m_pace.interrupt();
   }
+  // Both tables count time from the run's first step.
+  if (!m_last) m_validation->setTimeOrigin(metrics.time);
   m_last = metrics;
   m_pace.step(metrics.time, metrics.seconds);
   const auto row = rowOf(metrics);

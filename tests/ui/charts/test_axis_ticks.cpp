@@ -40,7 +40,7 @@ class TestAxisTicks : public QObject {
     row("thousands", Count, 0, 20'000, false, 4, QStringLiteral("0|5k|10k|15k|20k"));
     row("tokens", Count, 0, 2.1e6, false, 4, QStringLiteral("0|1M|2M"));
     row("tokens, halves", Count, 0, 2.1e6, false, 5, QStringLiteral("0|500k|1M|1.5M|2M"));
-    row("very many tokens", Count, 0, 1e12, false, 5, QStringLiteral("0|200G|400G|600G|800G|1T"));
+    row("very many tokens", Count, 0, 1e12, false, 5, QStringLiteral("0|200B|400B|600B|800B|1T"));
     row("few of very many", Count, 1e12, 1e12 + 200, false, 2,
         QStringLiteral("1,000,000,000,000|1,000,000,000,100|1,000,000,000,200"));
     row("bytes", Bytes, 0, 13 * gib, false, 4, QStringLiteral("0|4~GiB|8~GiB|12~GiB"));

@@ -42,6 +42,8 @@ class TestRunSession : public QObject {
     QCOMPARE(column(*m_session->evaluations(), static_cast<int>(EvaluationColumn::Loss)), (QList<double>{2.25}));
     QCOMPARE(column(*m_session->evaluations(), static_cast<int>(EvaluationColumn::Step)), (QList<double>{2}));
     QCOMPARE(column(*m_session->evaluations(), static_cast<int>(EvaluationColumn::Tokens)), (QList<double>{128}));
+    QCOMPARE(m_session->steps()->x(XAxisKind::Time)[0], 0.0);
+    QCOMPARE(m_session->evaluations()->x(XAxisKind::Time)[0], 1.5);
     QCOMPARE(*m_session->progress(), 0.03);
     QVERIFY(m_session->state() == RunState::Running);
     QVERIFY(m_session->isLive());
