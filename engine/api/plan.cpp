@@ -45,7 +45,8 @@ PlannedTier describeTier(const MemoryPlan& plan, MemoryTier tier, const char* na
   return described;
 }
 
-std::vector<PlannedTier> describeTiers(const Planning& planning, const Project& project, const PlanOutcome& outcome) {
+std::vector<PlannedTier> describeTiers(const Planning& planning, const Project& project, const ModelSpec& spec,
+                                       const PlanOutcome& outcome) {
   const MemoryPlan& memory = outcome.step.memory;
   std::vector<PlannedTier> tiers = {
       describeTier(memory, MemoryTier::Device, "vram", outcome.limits.device),
@@ -59,8 +60,9 @@ std::vector<PlannedTier> describeTiers(const Planning& planning, const Project& 
     if (tiers[0].limit > 0) tiers[0].limit += planning.driverBytes();
     tiers[0].others = std::max<Bytes>(0, gpu.memoryTotal - gpu.memoryFree);
   }
-  add(tiers[1], "program", planning.programBytes(project));
-  tiers[1].limit += planning.programBytes(project);
+  const Bytes program = planning.programBytes(project, spec);
+  add(tiers[1], "program", program);
+  tiers[1].limit += program;
   tiers[1].others = std::max<Bytes>(0, profile.memory.total - profile.memory.available);
   return tiers;
 }
@@ -201,7 +203,7 @@ Result<PlanReport> planProject(FileSystem& files, const Project& project, const 
                                                                    : training.clip == ClipMode::ExactBf16 ? 2
                                                                                                           : 0);
   report.placement = describePlacement(step);
-  report.tiers = describeTiers(planning, project, outcome);
+  report.tiers = describeTiers(planning, project, spec, outcome);
   report.time = describeTime(planning, step, static_cast<double>(report.tokensPerStep), rates.measured);
   if (options.advice) {
     report.largest = largestOf(planning, project, spec);

@@ -18,11 +18,15 @@ constexpr Bytes assumedContext = 600 * MiB;
 /// Of this program on a machine that is only described.
 constexpr Bytes assumedProgram = 96 * MiB;
 /// Threads' stacks and arenas, kernels that are made on demand and what libraries set up once training begins: measured
-/// on machines of 2 and 16 threads (tests/bench/plan_table.py). bf16 has more kernels, and buffers for each thread.
-Bytes trainingProgram(const Project& project, const HardwareProfile& profile) {
+/// on machines of 2 and 16 threads (tests/bench/plan_table.py). Matrix products have buffers for each thread, larger
+/// ones for wider models, and bf16 has more of all.
+Bytes trainingProgram(const Project& project, const ModelSpec& spec, const HardwareProfile& profile) {
   const bool bf16 = project.training.precision == Precision::Bf16;
   const std::int64_t threads = computeThreads(project, profile);
-  return bf16 ? 22 * MiB + threads * 2 * MiB : 20 * MiB + MiB / 2 + threads * (MiB + MiB * 7 / 20);
+  const double width = std::min(1.0, static_cast<double>(spec.hidden) / 512);
+  const double eachThread = bf16 ? 1.6 + 0.7 * width : 1.2 + 0.6 * width;
+  const double mebibytes = (bf16 ? 22.0 : 20.5) + static_cast<double>(threads) * eachThread;
+  return static_cast<Bytes>(mebibytes * static_cast<double>(MiB));
 }
 
 /// Resident bytes of this process.
@@ -110,8 +114,8 @@ Bytes Planning::driverBytes() const {
   return m_target.gpu < 0 ? 0 : assumedContext;
 }
 
-Bytes Planning::programBytes(const Project& project) const {
-  return m_residentBytes ? *m_residentBytes + trainingProgram(project, m_profile) : assumedProgram;
+Bytes Planning::programBytes(const Project& project, const ModelSpec& spec) const {
+  return m_residentBytes ? *m_residentBytes + trainingProgram(project, spec, m_profile) : assumedProgram;
 }
 
 const DiskFacts* Planning::checkpointDisk() const {
@@ -150,7 +154,7 @@ MemoryLimits Planning::limitsOf(const Project& project, const ModelSpec& spec) c
     limits.disk.origin += fmt::format(", less {} for checkpoints", formatBytes(checkpoints));
   }
   limits.device.bytes = std::max<Bytes>(0, limits.device.bytes - driverBytes());
-  if (!limits.host.set) limits.host.bytes = std::max<Bytes>(0, limits.host.bytes - programBytes(project));
+  if (!limits.host.set) limits.host.bytes = std::max<Bytes>(0, limits.host.bytes - programBytes(project, spec));
   return limits;
 }
 

@@ -33,7 +33,7 @@ class Planning {
   /// What the driver takes of the device's memory before anything of ours.
   Bytes driverBytes() const;
   /// What the program takes of host memory besides what is planned.
-  Bytes programBytes(const Project& project) const;
+  Bytes programBytes(const Project& project, const ModelSpec& spec) const;
   /// Of the data's files, as far as they are there.
   Bytes dataBytes() const { return m_dataBytes; }
   /// Where checkpoints go; null: not known.
