@@ -26,12 +26,13 @@ int main(int argc, char** argv) {
   parser.addHelpOption();
   parser.addVersionOption();
   parser.addPositionalArgument(QStringLiteral("PLACE"),
-                               QApplication::translate("main", "A project file, a model folder, the folder of a run, or "
-                                                               "ssh://host/path of one on another machine"),
+                               QApplication::translate("main",
+                                                       "A project file, a model folder, the folder of a run, or "
+                                                       "ssh://host/path of one on another machine"),
                                QStringLiteral("[PLACE]"));
-  const QCommandLineOption set(QStringLiteral("set"),
-                               QApplication::translate("main", "Changes the project: training.steps=50. Once for each."),
-                               QStringLiteral("key=value"));
+  const QCommandLineOption set(
+      QStringLiteral("set"), QApplication::translate("main", "Changes the project: training.steps=50. Once for each."),
+      QStringLiteral("key=value"));
   parser.addOption(set);
   parser.process(application);
 

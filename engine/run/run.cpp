@@ -161,7 +161,8 @@ class Run::Implementation {
   Status carryOut(RunOutcomeReport& report) {
     say(RunState::Preparing, {});
     const SleepInhibitor awake = SleepInhibitor::start(m_owned.directory.path().filename().string());
-    if (!awake.active()) m_log.write(LogLevel::Debug, "this machine may go to sleep while it trains: " + awake.reason());
+    if (!awake.active())
+      m_log.write(LogLevel::Debug, "this machine may go to sleep while it trains: " + awake.reason());
     MILLRACE_TRY(PreparedRun run,
                  prepareRun(m_files, m_description, m_owned.directory, *m_checkpoints, m_resume, m_requests, m_log,
                             [this](const std::string& words) { m_log.info("{}", words); }));

@@ -187,7 +187,8 @@ Status RunLoop::trainStep(const Global& current, const Global& next) {
   }
   if (!outcome.discarded) {
     if (const auto usual = m_lossWatch.spikeAbove(outcome.loss))
-      alert("loss-spike", fmt::format("step {}: the loss jumped to {:.4g} from about {:.4g}", state.step, outcome.loss, *usual),
+      alert("loss-spike",
+            fmt::format("step {}: the loss jumped to {:.4g} from about {:.4g}", state.step, outcome.loss, *usual),
             "if it does not come back, stop and go on from an earlier checkpoint with a lower training.learning_rate");
     return {};
   }

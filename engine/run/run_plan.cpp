@@ -149,9 +149,8 @@ bool mayExceedWhatIsFree(const PlanRequest& request, const MemoryLimits& limits)
 } // namespace
 
 Result<PlannedStep> planRun(const ModelSpec& spec, const PlanRequest& request, const MemoryLimits& limits) {
-  MILLRACE_TRY(PlannedStep step, overShares(request, limits, [&](const PlanRequest& shared) {
-                 return planStep(spec, shared);
-               }));
+  MILLRACE_TRY(PlannedStep step,
+               overShares(request, limits, [&](const PlanRequest& shared) { return planStep(spec, shared); }));
   const Bytes device = step.memory.total(MemoryTier::Device);
   const Bytes host = step.memory.total(MemoryTier::Host);
   if (mayExceedWhatIsFree(request, limits) && device + host > limits.host.free)

@@ -46,8 +46,8 @@ struct PreparedRun {
   std::unique_ptr<BatchSource> source;
   std::unique_ptr<ValidationReader> validation;
   MemoryPlan plan;
-  StepTime time;              ///< of a step, as the plan predicts it
-  StepRates rates;            ///< that it is predicted from
+  StepTime time;   ///< of a step, as the plan predicts it
+  StepRates rates; ///< that it is predicted from
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<Device> device;
   std::unique_ptr<Trainer> trainer;

@@ -37,12 +37,11 @@ SleepInhibitor SleepInhibitor::start(const std::string& what) {
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
   std::string why = "--why=training " + what;
-  const char* const words[] = {"systemd-inhibit", "--what=sleep:idle", "--who=Millrace", why.c_str(),
-                               "--mode=block",    "cat",               nullptr};
+  const char* const words[] = {
+      "systemd-inhibit", "--what=sleep:idle", "--who=Millrace", why.c_str(), "--mode=block", "cat", nullptr};
   pid_t child = -1;
   // posix_spawnp takes its words as not constant and does not change them.
-  const int code =
-      ::posix_spawnp(&child, words[0], &actions, &attributes, const_cast<char* const*>(words), environ);
+  const int code = ::posix_spawnp(&child, words[0], &actions, &attributes, const_cast<char* const*>(words), environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (code != 0) {
@@ -55,16 +54,15 @@ SleepInhibitor SleepInhibitor::start(const std::string& what) {
 }
 
 SleepInhibitor::SleepInhibitor(SleepInhibitor&& other) noexcept
-    : m_pipe(std::move(other.m_pipe)),
-      m_child(std::exchange(other.m_child, -1)),
-      m_reason(std::move(other.m_reason)) {}
+    : m_pipe(std::move(other.m_pipe)), m_child(std::exchange(other.m_child, -1)), m_reason(std::move(other.m_reason)) {}
 
 SleepInhibitor::~SleepInhibitor() {
   m_pipe.reset();
   if (m_child <= 0) return;
   // It ends by itself when the pipe closes; one that waits for logind is not waited for.
   ::kill(m_child, SIGTERM);
-  while (::waitpid(m_child, nullptr, 0) < 0 && errno == EINTR) {}
+  while (::waitpid(m_child, nullptr, 0) < 0 && errno == EINTR) {
+  }
 }
 
 } // namespace millrace

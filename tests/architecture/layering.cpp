@@ -259,9 +259,9 @@ class Checker {
 
   /// Folders of the window have an order too, and only its bridge has threads.
   void checkWindow(const std::string& file, const std::vector<Include>& includes) {
-    static const std::set<std::string> threads = {"thread",       "mutex",   "condition_variable", "future", "QThread",
-                                                  "QThreadPool",  "QMutex",  "QtConcurrent",       "QFuture",
-                                                  "QFutureWatcher"};
+    static const std::set<std::string> threads = {
+        "thread",      "mutex",  "condition_variable", "future",  "QThread",
+        "QThreadPool", "QMutex", "QtConcurrent",       "QFuture", "QFutureWatcher"};
     const std::string folder = firstPart(file.substr(std::string("ui/").size()));
     const int level = levelIn(uiLevels, folder);
     if (level < 0) {

@@ -1,5 +1,5 @@
-// EventBox: events between the thread that reads a run and the GUI thread. Bounded: the reader waits while the window is
-// behind, so that the history of a long run is never in memory twice.
+// EventBox: events between the thread that reads a run and the GUI thread. Bounded: the reader waits while the window
+// is behind, so that the history of a long run is never in memory twice.
 #pragma once
 
 #include "engine/run_event.h"

@@ -52,7 +52,7 @@ class InProcessRun final : public RunFeed {
   const std::shared_ptr<WakeUp> m_wakeUp;
   std::shared_ptr<OpenRun> m_open;
   bool m_opened = false; ///< no thread of the pool works with m_open
-  int m_stopsAsked = 0; ///< before the run was there
+  int m_stopsAsked = 0;  ///< before the run was there
 };
 
 } // namespace millrace::ui

@@ -15,10 +15,9 @@ QString tr(const char* text) {
 } // namespace
 
 std::optional<RemotePlace> RemotePlace::parse(const QString& address, QString& problem) {
-  static const QRegularExpression pattern(
-      QStringLiteral(R"(^ssh://(?:([A-Za-z0-9._][A-Za-z0-9._-]*)@)?)" // user
-                     R"(([A-Za-z0-9._][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\]))" // host
-                     R"((?::([0-9]{1,5}))?(/.*)$)"));
+  static const QRegularExpression pattern(QStringLiteral(R"(^ssh://(?:([A-Za-z0-9._][A-Za-z0-9._-]*)@)?)"       // user
+                                                         R"(([A-Za-z0-9._][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\]))" // host
+                                                         R"((?::([0-9]{1,5}))?(/.*)$)"));
   const QRegularExpressionMatch match = pattern.match(address.trimmed());
   if (!match.hasMatch()) {
     problem = tr("'%1' is no address of a run: expected ssh://host/path or ssh://user@host:port/path").arg(address);

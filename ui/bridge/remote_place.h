@@ -1,5 +1,5 @@
-// RemotePlace: a run directory on another machine, ssh://[user@]host[:port]/path, and the commands that reach it through
-// the user's own ssh. No connection is made here.
+// RemotePlace: a run directory on another machine, ssh://[user@]host[:port]/path, and the commands that reach it
+// through the user's own ssh. No connection is made here.
 #pragma once
 
 #include <QString>

@@ -134,8 +134,7 @@ void RemoteRun::request(const QString& word) {
     Q_EMIT requestFailed(tr("%1 cannot be started: %2").arg(m_programs.ssh, process->errorString()));
     process->deleteLater();
   });
-  process->start(m_programs.ssh,
-                 m_place.sshArguments({m_programs.millrace, QStringLiteral("ctl"), m_place.path, word}),
+  process->start(m_programs.ssh, m_place.sshArguments({m_programs.millrace, QStringLiteral("ctl"), m_place.path, word}),
                  QIODevice::ReadOnly);
 }
 

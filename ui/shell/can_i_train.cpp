@@ -185,12 +185,12 @@ void CanITrain::ask() {
 void CanITrain::show(const Answer& answer) {
   const PlanReport& report = answer.report;
   const bool failed = !answer.problem.isEmpty();
-  const StatusKind status = failed || !report.fits()            ? StatusKind::Bad
-                        : report.verdict == Verdict::Tight ? StatusKind::Warning
-                                                           : StatusKind::Good;
+  const StatusKind status = failed || !report.fits()           ? StatusKind::Bad
+                            : report.verdict == Verdict::Tight ? StatusKind::Warning
+                                                               : StatusKind::Good;
   const QString iconName = status == StatusKind::Good      ? QStringLiteral("ok")
                            : status == StatusKind::Warning ? QStringLiteral("warning")
-                                                       : QStringLiteral("error");
+                                                           : QStringLiteral("error");
   const int side = fontMetrics().height() + 4;
   m_icon->setPixmap(icon(iconName).pixmap(QSize(side, side), devicePixelRatioF()));
   QPalette colors = palette();
@@ -205,11 +205,11 @@ void CanITrain::show(const Answer& answer) {
                                            : tr("%1 × %2").arg(report.gpus).arg(toQt(report.device));
   m_verdict->setText(status == StatusKind::Good      ? tr("Yes, it fits: %1").arg(where)
                      : status == StatusKind::Warning ? tr("It fits, but tightly: %1").arg(where)
-                                                 : tr("No, it does not fit: %1").arg(where));
+                                                     : tr("No, it does not fit: %1").arg(where));
   QStringList lines;
   for (const std::string& reason : report.reasons) lines << toQt(reason);
-  lines << tr("%1 parameters, %2 of state").arg(shortCountText(static_cast<double>(report.parameters)),
-                                                bytesText(report.stateBytes));
+  lines << tr("%1 parameters, %2 of state")
+               .arg(shortCountText(static_cast<double>(report.parameters)), bytesText(report.stateBytes));
   for (const PlannedTier& tier : report.tiers)
     if (tier.needed > 0 || tier.limit > 0)
       lines << tr("%1: %2 of %3").arg(toQt(tier.name).toUpper(), bytesText(tier.needed), bytesText(tier.limit));
@@ -220,7 +220,8 @@ void CanITrain::show(const Answer& answer) {
   if (report.run.seconds > 0)
     lines << tr("%1 for %2 tokens, 20 for each parameter")
                  .arg(durationText(report.run.seconds), shortCountText(report.run.tokens));
-  if (report.run.driveYears > 0) lines << tr("the drive would last %1").arg(durationText(report.run.driveYears * 365.25 * 86400));
+  if (report.run.driveYears > 0)
+    lines << tr("the drive would last %1").arg(durationText(report.run.driveYears * 365.25 * 86400));
   for (const std::string& note : report.notes) lines << toQt(note);
   m_facts->setText(lines.join(u'\n'));
   m_projectText = answer.projectText;

@@ -114,7 +114,8 @@ QAction* MainWindow::addPage(QWidget* page, const QString& text, const QString& 
   auto* action = new QAction(icon(iconName), text, m_pageActions);
   action->setCheckable(true);
   action->setShortcut(QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_1 + index)));
-  action->setToolTip(tr("%1 (%2)").arg(QString(text).remove(u'&'), action->shortcut().toString(QKeySequence::NativeText)));
+  action->setToolTip(
+      tr("%1 (%2)").arg(QString(text).remove(u'&'), action->shortcut().toString(QKeySequence::NativeText)));
   connect(action, &QAction::triggered, this, [this, index] { m_pages->setCurrentIndex(index); });
   return action;
 }
@@ -148,9 +149,9 @@ void MainWindow::makeActions() {
                         [this] { m_configure->chooseSaveAs(); });
   m_openRunAction = make(tr("Open a &run…"), QStringLiteral("chart"), Qt::CTRL | Qt::Key_R,
                          QStringLiteral("openRunAction"), [this] { chooseRun(); });
-  m_openRemoteAction = make(tr("&Follow a run on another machine…"), QStringLiteral("remote"),
-                            Qt::CTRL | Qt::SHIFT | Qt::Key_R, QStringLiteral("openRemoteAction"),
-                            [this] { askRemote(); });
+  m_openRemoteAction =
+      make(tr("&Follow a run on another machine…"), QStringLiteral("remote"), Qt::CTRL | Qt::SHIFT | Qt::Key_R,
+           QStringLiteral("openRemoteAction"), [this] { askRemote(); });
   m_quitAction = make(tr("&Quit"), {}, QKeySequence::Quit, QStringLiteral("quitAction"), [this] { close(); });
   m_startAction = make(tr("&Start"), QStringLiteral("play"), Qt::Key_F5, QStringLiteral("startAction"),
                        [this] { startRun(false); });
@@ -229,9 +230,8 @@ void MainWindow::connectPages() {
     QFile file(resource);
     if (file.open(QIODevice::ReadOnly)) newProject(QString::fromUtf8(file.readAll()));
   });
-  connect(m_start, &StartPage::resumeRequested, this, [this](const QString& directory) {
-    m_runs->resumeHere(directory);
-  });
+  connect(m_start, &StartPage::resumeRequested, this,
+          [this](const QString& directory) { m_runs->resumeHere(directory); });
   connect(&m_recentProjects, &RecentPlaces::changed, this,
           [this] { m_start->setRecentProjects(m_recentProjects.places()); });
   connect(&m_recentRuns, &RecentPlaces::changed, this, [this] { m_start->setRecentRuns(m_recentRuns.places()); });
@@ -275,8 +275,8 @@ void MainWindow::showSession(RunSession* session) {
 
 void MainWindow::updateActions() {
   const RunSession* session = m_runs->session();
-  const bool steerable = session && session->isLive() && session->feed().link() == FeedLink::Connected &&
-                         !session->isStopping();
+  const bool steerable =
+      session && session->isLive() && session->feed().link() == FeedLink::Connected && !session->isStopping();
   const bool paused = steerable && session->state() == RunState::Paused;
   m_startAction->setEnabled(!m_runs->isStarting());
   m_startDetachedAction->setEnabled(!m_runs->isStarting());
@@ -349,8 +349,7 @@ void MainWindow::openRun(const QString& place) {
 void MainWindow::open(const QString& place, const QStringList& settings) {
   m_settingsToApply.clear();
   for (const QString& setting : settings)
-    m_settingsToApply.push_back(
-        {setting.section(u'=', 0, 0).toStdString(), setting.section(u'=', 1).toStdString()});
+    m_settingsToApply.push_back({setting.section(u'=', 0, 0).toStdString(), setting.section(u'=', 1).toStdString()});
   if (place.startsWith(QLatin1String("ssh://"))) return openRun(place);
   const QFileInfo info(place);
   const QString path = info.absoluteFilePath();
@@ -427,11 +426,13 @@ void MainWindow::withSavedProject(std::function<void()> then) {
 
 void MainWindow::askAboutRun() {
   if (m_question) return m_question->raise();
-  auto* box = new QMessageBox(QMessageBox::Question, tr("A run is at work"),
-                              tr("%1 trains in this window.").arg(m_runs->session()->name()), QMessageBox::Cancel, this);
+  auto* box =
+      new QMessageBox(QMessageBox::Question, tr("A run is at work"),
+                      tr("%1 trains in this window.").arg(m_runs->session()->name()), QMessageBox::Cancel, this);
   box->setObjectName(QStringLiteral("closeQuestion"));
-  box->setInformativeText(tr("Stop it after a checkpoint, to be resumed later; or hand it over to a program of its own, "
-                             "which goes on from a checkpoint that is made now."));
+  box->setInformativeText(
+      tr("Stop it after a checkpoint, to be resumed later; or hand it over to a program of its own, "
+         "which goes on from a checkpoint that is made now."));
   box->setAttribute(Qt::WA_DeleteOnClose);
   QPushButton* stop = box->addButton(tr("Stop and save"), QMessageBox::AcceptRole);
   stop->setObjectName(QStringLiteral("closeStop"));

@@ -83,10 +83,10 @@ class MainWindow final : public QMainWindow {
   ConfigurePage* m_configure;
   TrainPage* m_train;
   QActionGroup* m_pageActions;
-  QPointer<QWidget> m_question;  ///< that is open now
-  QPointer<QObject> m_afterSave; ///< waits for a save to go on with something
+  QPointer<QWidget> m_question;                 ///< that is open now
+  QPointer<QObject> m_afterSave;                ///< waits for a save to go on with something
   std::vector<ProjectChange> m_settingsToApply; ///< to the project that is being opened
-  bool m_mayClose = false;      ///< everything has been asked
+  bool m_mayClose = false;                      ///< everything has been asked
 
   QAction* m_newAction;
   QAction* m_openProjectAction;

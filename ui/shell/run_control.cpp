@@ -40,8 +40,8 @@ void RunControl::setStarting(bool starting) {
 
 bool RunControl::refusesAnotherRunHere() {
   if (!hasRunHere()) return false;
-  Q_EMIT failed(tr("A run is at work"), tr("%1 trains in this window. Stop it first, or start the other one detached.")
-                                            .arg(m_session->name()));
+  Q_EMIT failed(tr("A run is at work"),
+                tr("%1 trains in this window. Stop it first, or start the other one detached.").arg(m_session->name()));
   return true;
 }
 
@@ -56,12 +56,11 @@ void RunControl::check(const std::string& text, const QString& folder, const QSt
       MILLRACE_TRY(checked->project, parseProject(text, source, folder));
       PlanOptions quick;
       quick.advice = false;
-      MILLRACE_TRY(const PlanReport plan,
-                   planProject(files, checked->project, source, inspectMachine(), quick));
+      MILLRACE_TRY(const PlanReport plan, planProject(files, checked->project, source, inspectMachine(), quick));
       if (!plan.fits()) return failure(ErrorKind::DoesNotFit, plan.reasons.front());
       MILLRACE_TRY(const Path runs, runsFolder());
-      checked->directory = newRunDirectory(files, runs, checked->project,
-                                           static_cast<double>(QDateTime::currentSecsSinceEpoch()));
+      checked->directory =
+          newRunDirectory(files, runs, checked->project, static_cast<double>(QDateTime::currentSecsSinceEpoch()));
       return {};
     };
     if (const Status prepared = prepare(); !prepared) checked->problem = toQt(prepared.error().message);

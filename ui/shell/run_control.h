@@ -1,5 +1,5 @@
-// RunControl: which run the window shows, and how runs are begun: in this process, in a program of their own, by opening
-// what is there. GUI thread; owned by the main window.
+// RunControl: which run the window shows, and how runs are begun: in this process, in a program of their own, by
+// opening what is there. GUI thread; owned by the main window.
 #pragma once
 
 #include "bridge/remote_run.h"

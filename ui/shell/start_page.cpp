@@ -27,7 +27,8 @@ constexpr int PlaceRole = Qt::UserRole;
 void fill(QListWidget* list, const QStringList& places, const QString& iconName, const QString& nothing) {
   list->clear();
   for (const QString& place : places) {
-    auto* item = new QListWidgetItem(icon(iconName), QFileInfo(place).completeBaseName() + QStringLiteral("  –  ") + place);
+    auto* item =
+        new QListWidgetItem(icon(iconName), QFileInfo(place).completeBaseName() + QStringLiteral("  –  ") + place);
     item->setData(PlaceRole, place);
     item->setToolTip(place);
     list->addItem(item);
@@ -115,9 +116,8 @@ QWidget* StartPage::makeBeginnings() {
     auto* button = new QPushButton(icon(QStringLiteral("configure")), tr("New: %1").arg(entry.title));
     button->setToolTip(entry.description);
     button->setObjectName(QStringLiteral("template-") + entry.name);
-    connect(button, &QPushButton::clicked, this, [this, resource = entry.resource] {
-      Q_EMIT templateRequested(resource);
-    });
+    connect(button, &QPushButton::clicked, this,
+            [this, resource = entry.resource] { Q_EMIT templateRequested(resource); });
     auto* description = new QLabel(entry.description);
     description->setWordWrap(true);
     description->setForegroundRole(QPalette::PlaceholderText);
@@ -160,9 +160,9 @@ void StartPage::setInterrupted(const std::vector<InterruptedRun>& runs) {
     auto* layout = new QHBoxLayout(row);
     layout->setContentsMargins(0, 0, 0, 0);
     const QString when =
-        run.changed > 0 ? QLocale().toString(QDateTime::fromSecsSinceEpoch(static_cast<qint64>(run.changed)),
-                                             QLocale::ShortFormat)
-                        : QString();
+        run.changed > 0
+            ? QLocale().toString(QDateTime::fromSecsSinceEpoch(static_cast<qint64>(run.changed)), QLocale::ShortFormat)
+            : QString();
     auto* text = new ElidedLabel;
     text->setText(tr("%1, step %2, %3: %4").arg(run.name, countText(run.step), when, run.reason));
     auto* resume = new QPushButton(icon(QStringLiteral("play")), tr("Resume"));

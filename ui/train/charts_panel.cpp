@@ -192,8 +192,8 @@ void ChartsPanel::setSmoothing(int position) {
   // Of the noisy ones alone: what is planned or scheduled has nothing to be smoothed.
   for (LiveChart* chart : {m_loss, m_gradNorm, m_tokens}) chart->setSmoothing(weight);
   m_smoothingText->setText(position == 0 ? tr("off") : tr("%1 steps").arg(numberText(halfLife(weight), 3)));
-  m_smoothingText->setToolTip(tr("Steps after which a value counts half; the weight of what came before is %1")
-                                  .arg(numberText(weight, 3)));
+  m_smoothingText->setToolTip(
+      tr("Steps after which a value counts half; the weight of what came before is %1").arg(numberText(weight, 3)));
 }
 
 void ChartsPanel::resizeEvent(QResizeEvent* event) {

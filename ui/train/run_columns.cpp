@@ -42,8 +42,9 @@ QStringList stepColumnNames() {
 }
 
 QStringList evaluationColumnNames() {
-  return {QStringLiteral("step"),            QStringLiteral("tokens"),     QStringLiteral("time"),
-          QStringLiteral("validation_loss"), QStringLiteral("perplexity"), QStringLiteral("bits_per_byte")};
+  return {QStringLiteral("step"),       QStringLiteral("tokens"),
+          QStringLiteral("time"),       QStringLiteral("validation_loss"),
+          QStringLiteral("perplexity"), QStringLiteral("bits_per_byte")};
 }
 
 std::vector<double> rowOf(const StepMetrics& metrics) {

@@ -30,8 +30,7 @@ Look lookOf(const RunSession& session) {
   if (link == FeedLink::Opening) return {RunHeader::tr("Opening"), QStringLiteral("info"), StatusKind::Unknown};
   if (link == FeedLink::Reconnecting)
     return {RunHeader::tr("No news from the run"), QStringLiteral("warning"), StatusKind::Warning};
-  if (session.isStopping())
-    return {RunHeader::tr("Stopping and saving"), QStringLiteral("save"), StatusKind::Unknown};
+  if (session.isStopping()) return {RunHeader::tr("Stopping and saving"), QStringLiteral("save"), StatusKind::Unknown};
   const bool ended = link == FeedLink::Ended;
   switch (session.state()) {
   case RunState::Finished:
@@ -119,8 +118,8 @@ RunHeader::RunHeader(QWidget* parent)
 
   m_pause = addButton(tr("&Pause"), QStringLiteral("pause"), tr("Stand still after this step; memory stays taken"),
                       QStringLiteral("pauseButton"));
-  m_continue = addButton(tr("&Continue"), QStringLiteral("play"), tr("Go on with training"),
-                         QStringLiteral("continueButton"));
+  m_continue =
+      addButton(tr("&Continue"), QStringLiteral("play"), tr("Go on with training"), QStringLiteral("continueButton"));
   m_checkpoint = addButton(tr("Chec&kpoint now"), QStringLiteral("save"),
                            tr("Save the state after this step and go on"), QStringLiteral("checkpointButton"));
   m_stop = addButton(tr("&Stop and save"), QStringLiteral("stop"),
@@ -136,8 +135,8 @@ RunHeader::RunHeader(QWidget* parent)
                           QStringLiteral("reconnectButton"));
   m_folder = addButton(tr("Open &folder"), QStringLiteral("folder"), tr("Show the run's files"),
                        QStringLiteral("folderButton"));
-  for (QPushButton* button : {m_pause, m_continue, m_checkpoint, m_stop, m_discard, m_resumeRun, m_resumeDetached,
-                              m_reconnect, m_folder})
+  for (QPushButton* button :
+       {m_pause, m_continue, m_checkpoint, m_stop, m_discard, m_resumeRun, m_resumeDetached, m_reconnect, m_folder})
     buttons->addWidget(button);
   buttons->addStretch(1);
 
@@ -223,15 +222,15 @@ void RunHeader::askDiscard() {
   if (!m_session) return;
   const std::int64_t step = m_session->last() ? m_session->last()->step : 0;
   const std::int64_t kept = m_session->stepOfCheckpoint();
-  auto* question = new QMessageBox(QMessageBox::Warning, tr("Discard"),
-                                   kept >= 0 ? tr("End the run without saving? %1 steps since the checkpoint of step "
-                                                  "%2 are lost.")
-                                                   .arg(countText(std::max<std::int64_t>(0, step - kept)),
-                                                        countText(kept))
-                                             : tr("End the run without saving? There is no checkpoint yet: all %1 "
-                                                  "steps are lost.")
-                                                   .arg(countText(step)),
-                                   QMessageBox::Cancel, this);
+  auto* question =
+      new QMessageBox(QMessageBox::Warning, tr("Discard"),
+                      kept >= 0 ? tr("End the run without saving? %1 steps since the checkpoint of step "
+                                     "%2 are lost.")
+                                      .arg(countText(std::max<std::int64_t>(0, step - kept)), countText(kept))
+                                : tr("End the run without saving? There is no checkpoint yet: all %1 "
+                                     "steps are lost.")
+                                      .arg(countText(step)),
+                      QMessageBox::Cancel, this);
   question->setObjectName(QStringLiteral("discardQuestion"));
   QPushButton* discard = question->addButton(tr("Discard"), QMessageBox::DestructiveRole);
   discard->setObjectName(QStringLiteral("confirmDiscard"));

@@ -113,7 +113,10 @@ void RunSession::take(const std::vector<RunEvent>& events) {
       m_checkpointStep = event.step;
       m_checkpointPath = toQt(saved->path);
       addLine(event.time, Severity::Info,
-              tr("Step %1: checkpoint saved in %2 s: %3").arg(event.step).arg(saved->seconds, 0, 'g', 3).arg(m_checkpointPath));
+              tr("Step %1: checkpoint saved in %2 s: %3")
+                  .arg(event.step)
+                  .arg(saved->seconds, 0, 'g', 3)
+                  .arg(m_checkpointPath));
       stateCame = true;
     } else if (const auto* alert = std::get_if<Alert>(&event.body)) {
       m_alerts.push_back(*alert);

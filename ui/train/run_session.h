@@ -1,5 +1,5 @@
-// RunSession: one run as the Train page shows it: its state, its figures, its texts, gathered from a RunFeed. GUI thread;
-// the page binds to it, and it outlives neither its feed nor the window.
+// RunSession: one run as the Train page shows it: its state, its figures, its texts, gathered from a RunFeed. GUI
+// thread; the page binds to it, and it outlives neither its feed nor the window.
 #pragma once
 
 #include "bridge/run_feed.h"
@@ -18,8 +18,7 @@ class RunSession final : public QObject {
 
  public:
   /// name: for people, until the run's own is known. cacheFolder: of the charts' points.
-  RunSession(std::unique_ptr<RunFeed> feed, const QString& name, const QString& cacheFolder,
-             QObject* parent = nullptr);
+  RunSession(std::unique_ptr<RunFeed> feed, const QString& name, const QString& cacheFolder, QObject* parent = nullptr);
   ~RunSession() override;
 
   /// Once everything is connected.
@@ -40,15 +39,15 @@ class RunSession final : public QObject {
   bool canBeResumed() const;
 
   const std::optional<StepMetrics>& last() const { return m_last; }
-  std::optional<double> progress() const;    ///< 0 to 1; nothing while the length is not known
-  std::optional<double> secondsLeft() const; ///< nothing before there is a pace
+  std::optional<double> progress() const;                            ///< 0 to 1; nothing while the length is not known
+  std::optional<double> secondsLeft() const;                         ///< nothing before there is a pace
   std::int64_t stepOfCheckpoint() const { return m_checkpointStep; } ///< -1: none yet
   QString checkpointPath() const { return m_checkpointPath; }
   const std::optional<Evaluation>& evaluation() const { return m_evaluation; }
   const std::vector<Alert>& alerts() const { return m_alerts; }
   void dismissAlerts();
 
-  std::shared_ptr<MetricTable> steps() const { return m_steps; }           ///< columns of StepColumn
+  std::shared_ptr<MetricTable> steps() const { return m_steps; }            ///< columns of StepColumn
   std::shared_ptr<MetricTable> evaluations() const { return m_validation; } ///< columns of EvaluationColumn
   LogModel& log() { return m_log; }
   SampleModel& samples() { return m_samples; }

@@ -1,5 +1,5 @@
-// TrainPage: the run that is looked at: how it stands, its charts, samples and log. Shows what a RunSession has; starting
-// and opening runs is the shell's.
+// TrainPage: the run that is looked at: how it stands, its charts, samples and log. Shows what a RunSession has;
+// starting and opening runs is the shell's.
 #pragma once
 
 #include <QPointer>

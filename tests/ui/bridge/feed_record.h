@@ -33,9 +33,8 @@ struct FeedRecord {
   }
   template <class Body>
   int count() const {
-    return static_cast<int>(std::count_if(events.begin(), events.end(), [](const RunEvent& event) {
-      return std::holds_alternative<Body>(event.body);
-    }));
+    return static_cast<int>(std::count_if(
+        events.begin(), events.end(), [](const RunEvent& event) { return std::holds_alternative<Body>(event.body); }));
   }
 
   std::vector<RunEvent> events;

@@ -83,8 +83,10 @@ class TestInProcessRun : public QObject {
   void saysWhyNot_data() {
     QTest::addColumn<QString>("run");
     QTest::addColumn<QString>("words");
-    QTest::newRow("nothing there") << "missing" << "there is no such run directory";
-    QTest::newRow("no run") << "folder" << "it has no run.json";
+    QTest::newRow("nothing there") << "missing"
+                                   << "there is no such run directory";
+    QTest::newRow("no run") << "folder"
+                            << "it has no run.json";
   }
   void saysWhyNot() {
     QFETCH(QString, run);

@@ -15,11 +15,21 @@ class TestRemotePlace : public QObject {
     QTest::addColumn<QString>("host");
     QTest::addColumn<int>("port");
     QTest::addColumn<QString>("path");
-    QTest::newRow("host and path") << "ssh://box/runs/a" << "" << "box" << 0 << "/runs/a";
-    QTest::newRow("all") << "ssh://ann@box.example:2222/runs/a b" << "ann" << "box.example" << 2222 << "/runs/a b";
-    QTest::newRow("home") << "ssh://box/~/runs/a" << "" << "box" << 0 << "~/runs/a";
-    QTest::newRow("IPv6") << "ssh://[fe80::1]:22/r" << "" << "fe80::1" << 22 << "/r";
-    QTest::newRow("blanks around") << "  ssh://box/r " << "" << "box" << 0 << "/r";
+    QTest::newRow("host and path") << "ssh://box/runs/a"
+                                   << ""
+                                   << "box" << 0 << "/runs/a";
+    QTest::newRow("all") << "ssh://ann@box.example:2222/runs/a b"
+                         << "ann"
+                         << "box.example" << 2222 << "/runs/a b";
+    QTest::newRow("home") << "ssh://box/~/runs/a"
+                          << ""
+                          << "box" << 0 << "~/runs/a";
+    QTest::newRow("IPv6") << "ssh://[fe80::1]:22/r"
+                          << ""
+                          << "fe80::1" << 22 << "/r";
+    QTest::newRow("blanks around") << "  ssh://box/r "
+                                   << ""
+                                   << "box" << 0 << "/r";
   }
   void parses() {
     QFETCH(QString, address);

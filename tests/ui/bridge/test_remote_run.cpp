@@ -35,7 +35,8 @@ exec sh -c "$1"
   void tellsWithoutGapsOverALinkThatDrops() {
     QTemporaryDir folder;
     const QString project = writeTinyProject(folder.path(), "goose", 60);
-    QCOMPARE(runProgram({"train", project, "--run-dir", folder.filePath("run"), "--set", "evaluation.every=10"}).code, 0);
+    QCOMPARE(runProgram({"train", project, "--run-dir", folder.filePath("run"), "--set", "evaluation.every=10"}).code,
+             0);
     const int lines = static_cast<int>(runProgram({"watch", folder.filePath("run"), "--json"}).lines().size());
 
     // Three times after some lines, once in the middle of a line, once at once.

@@ -55,7 +55,7 @@ class TestModels : public QObject {
     QTest::newRow("warnings") << static_cast<int>(Severity::Warning) << "" << 20;
     QTest::newRow("errors") << static_cast<int>(Severity::Error) << "" << 10;
     QTest::newRow("text") << static_cast<int>(Severity::Debug) << "LINE 3" << 11; // 3 and 30 to 39
-    QTest::newRow("both") << static_cast<int>(Severity::Error) << "line 3" << 4; // 3, 31, 35, 39
+    QTest::newRow("both") << static_cast<int>(Severity::Error) << "line 3" << 4;  // 3, 31, 35, 39
     QTest::newRow("none") << static_cast<int>(Severity::Debug) << "absent" << 0;
   }
   void filterByLevelAndText() {

@@ -27,8 +27,8 @@ using namespace millrace::ui;
 
 namespace {
 
-const QString longName = QString("a-run-whose-name-somebody-has-made-so-long-that-no-window-has-room-for-all-of-it-")
-                             .repeated(3);
+const QString longName =
+    QString("a-run-whose-name-somebody-has-made-so-long-that-no-window-has-room-for-all-of-it-").repeated(3);
 
 class Album {
  public:
@@ -36,7 +36,8 @@ class Album {
 
   void take(QWidget& widget, const QString& name) {
     QTest::qWait(400); // charts and plans have timers and threads of their own
-    if (!widget.grab().save(QStringLiteral("%1/%2.png").arg(m_folder, name))) qFatal("%s cannot be written", qPrintable(name));
+    if (!widget.grab().save(QStringLiteral("%1/%2.png").arg(m_folder, name)))
+      qFatal("%s cannot be written", qPrintable(name));
   }
 
  private:
@@ -67,9 +68,11 @@ std::vector<RunEvent> steps(int from, int count, std::int64_t total, double scal
     events.push_back({metrics.time, i, metrics});
     if (i % 100 == 0) {
       events.push_back({metrics.time, i, Evaluation{metrics.loss + 0.1, std::exp(metrics.loss), 1.2, i % 200 == 0}});
-      events.push_back({metrics.time, i, Sample{"The best way to", " predict the future is to train on it.\nStep " +
-                                                                       std::to_string(i)}});
-      events.push_back({metrics.time, i, CheckpointSaved{"/runs/goose/checkpoints/step-" + std::to_string(i), 3.5, 1 << 30}});
+      events.push_back(
+          {metrics.time, i,
+           Sample{"The best way to", " predict the future is to train on it.\nStep " + std::to_string(i)}});
+      events.push_back(
+          {metrics.time, i, CheckpointSaved{"/runs/goose/checkpoints/step-" + std::to_string(i), 3.5, 1 << 30}});
     }
   }
   return events;
@@ -103,13 +106,17 @@ void trainStates(Album& album, const QString& theme) {
     album.take(page, theme + "-train-running");
     page.findChild<QTabWidget*>("runTabs")->setCurrentIndex(1);
     run.feed->tell({{1.79e9, 900, StateChanged{RunState::Paused, "on request"}},
-                    {1.79e9, 900, Alert{"loss-spike", "step 450: the loss jumped to 9.5 from about 2.63",
-                                        "if it does not come back, stop and go on from an earlier checkpoint with a lower "
-                                        "training.learning_rate"}},
-                    {1.79e9, 900, Alert{"disk-low", "12 GiB are free where the run is, and its next checkpoint takes 15 GiB",
-                                        "make room, or lower checkpoint.keep of the next run; when the disk is full this "
-                                        "run pauses"}},
-                    {1.79e9, 900, LogLine{Severity::Warning, "a warning that is long enough to be cut off at the end of a line in a window of usual width, which shows in the tooltip"}}});
+                    {1.79e9, 900,
+                     Alert{"loss-spike", "step 450: the loss jumped to 9.5 from about 2.63",
+                           "if it does not come back, stop and go on from an earlier checkpoint with a lower "
+                           "training.learning_rate"}},
+                    {1.79e9, 900,
+                     Alert{"disk-low", "12 GiB are free where the run is, and its next checkpoint takes 15 GiB",
+                           "make room, or lower checkpoint.keep of the next run; when the disk is full this "
+                           "run pauses"}},
+                    {1.79e9, 900,
+                     LogLine{Severity::Warning, "a warning that is long enough to be cut off at the end of a line in a "
+                                                "window of usual width, which shows in the tooltip"}}});
     album.take(page, theme + "-train-paused-alerts");
     run.feed->lose();
     album.take(page, theme + "-train-reconnecting");
@@ -129,9 +136,10 @@ void trainStates(Album& album, const QString& theme) {
     Shown run("goose");
     page.show(run.session.get());
     run.feed->tell(steps(1, 300, 2000));
-    run.feed->tell({{1.79e9, 300, StateChanged{RunState::Failed, "10 steps in a row had a loss or gradient norm that is not "
-                                                                "finite; the last good checkpoint stands: lower "
-                                                                "training.learning_rate and resume or branch from it"}}});
+    run.feed->tell({{1.79e9, 300,
+                     StateChanged{RunState::Failed, "10 steps in a row had a loss or gradient norm that is not "
+                                                    "finite; the last good checkpoint stands: lower "
+                                                    "training.learning_rate and resume or branch from it"}}});
     run.feed->end();
     page.findChild<QTabWidget*>("runTabs")->setCurrentIndex(1);
     album.take(page, theme + "-train-failed");
@@ -165,7 +173,8 @@ void windowStates(Album& album, const QString& theme, Theme& colors, const QStri
     start->findChild<QComboBox*>("askMachine")->setCurrentIndex(machine);
     QTest::mouseClick(start->findChild<QPushButton*>("askPlanner"), Qt::LeftButton);
     auto* verdict = start->findChild<QLabel*>("answerVerdict");
-    if (!QTest::qWaitFor([&] { return !verdict->text().startsWith(QStringLiteral("Planning")); }, 60'000)) qFatal("no answer");
+    if (!QTest::qWaitFor([&] { return !verdict->text().startsWith(QStringLiteral("Planning")); }, 60'000))
+      qFatal("no answer");
     album.take(window, theme + name);
   };
   ask("qwen2.5-7b", 5, "-start-answer");

@@ -279,8 +279,10 @@ class TestWorkbench : public QObject {
   void saysWhyItDoesNotStart_data() {
     QTest::addColumn<QString>("setting");
     QTest::addColumn<QString>("words");
-    QTest::newRow("does not fit") << "memory.vram_limit=8KiB" << "device memory is too small";
-    QTest::newRow("no project") << "training.steps=0" << "training.steps";
+    QTest::newRow("does not fit") << "memory.vram_limit=8KiB"
+                                  << "device memory is too small";
+    QTest::newRow("no project") << "training.steps=0"
+                                << "training.steps";
   }
   void saysWhyItDoesNotStart() {
     QFETCH(QString, setting);
@@ -323,11 +325,16 @@ class TestWorkbench : public QObject {
   void opensWhatItIsGiven_data() {
     QTest::addColumn<QString>("place");
     QTest::addColumn<QString>("words"); ///< of what is told; empty: it opens
-    QTest::newRow("model folder") << "model" << "";
-    QTest::newRow("folder of something else") << "other" << "neither a run";
-    QTest::newRow("missing project") << "missing.json" << "missing.json";
-    QTest::newRow("no JSON") << "wrong.json" << "wrong.json";
-    QTest::newRow("wrong address") << "ssh://-x/r" << "no address of a run";
+    QTest::newRow("model folder") << "model"
+                                  << "";
+    QTest::newRow("folder of something else") << "other"
+                                              << "neither a run";
+    QTest::newRow("missing project") << "missing.json"
+                                     << "missing.json";
+    QTest::newRow("no JSON") << "wrong.json"
+                             << "wrong.json";
+    QTest::newRow("wrong address") << "ssh://-x/r"
+                                   << "no address of a run";
   }
   void opensWhatItIsGiven() {
     QFETCH(QString, place);

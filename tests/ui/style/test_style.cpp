@@ -27,12 +27,13 @@ class TestStyle : public QObject {
   /// WCAG AA: 4.5 to 1.
   void textsHaveContrast() {
     QFETCH(QPalette, palette);
-    const auto check = [&](QPalette::ColorGroup group, QPalette::ColorRole text, QPalette::ColorRole ground, double least) {
+    const auto check = [&](QPalette::ColorGroup group, QPalette::ColorRole text, QPalette::ColorRole ground,
+                           double least) {
       const double ratio = contrastRatio(palette.color(group, text), palette.color(group, ground));
       QVERIFY2(ratio >= least, qPrintable(QString("%1 on %2: %3").arg(text).arg(ground).arg(ratio)));
     };
-    for (const QPalette::ColorRole ground : {QPalette::Window, QPalette::Base, QPalette::AlternateBase, QPalette::Button,
-                                             QPalette::ToolTipBase}) {
+    for (const QPalette::ColorRole ground :
+         {QPalette::Window, QPalette::Base, QPalette::AlternateBase, QPalette::Button, QPalette::ToolTipBase}) {
       for (const QPalette::ColorRole text : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText,
                                              QPalette::ToolTipText, QPalette::PlaceholderText})
         check(QPalette::Active, text, ground, 4.5);

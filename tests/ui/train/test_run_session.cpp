@@ -34,8 +34,11 @@ class TestRunSession : public QObject {
 
   void gathersStepsAndEvaluations() {
     QSignalSpy stepped(m_session.get(), &RunSession::stepped);
-    m_feed->tell({state(RunState::Running, 0, 1000), step(1, 1001, 3), step(2, 1002, 2.5),
-                  {1002.5, 2, Evaluation{2.25, 9.5, 1.5, true}}, step(3, 1003, 2)});
+    m_feed->tell({state(RunState::Running, 0, 1000),
+                  step(1, 1001, 3),
+                  step(2, 1002, 2.5),
+                  {1002.5, 2, Evaluation{2.25, 9.5, 1.5, true}},
+                  step(3, 1003, 2)});
     QCOMPARE(stepped.size(), 1);
     QCOMPARE(column(*m_session->steps(), static_cast<int>(StepColumn::Loss)), (QList<double>{3, 2.5, 2}));
     QCOMPARE(column(*m_session->steps(), static_cast<int>(StepColumn::Tokens)), (QList<double>{64, 128, 192}));
@@ -51,8 +54,12 @@ class TestRunSession : public QObject {
 
   /// A run that was resumed from an earlier checkpoint repeats its steps: the new figures stand.
   void repeatedStepsReplaceTheOldOnes() {
-    m_feed->tell({step(1, 1001, 3), step(2, 1002, 2.5), {1002.1, 2, Evaluation{2.4, 1, 1, true}}, step(3, 1003, 2.4),
-                  {1003.1, 3, Evaluation{2.3, 1, 1, true}}, step(4, 1004, 2.3)});
+    m_feed->tell({step(1, 1001, 3),
+                  step(2, 1002, 2.5),
+                  {1002.1, 2, Evaluation{2.4, 1, 1, true}},
+                  step(3, 1003, 2.4),
+                  {1003.1, 3, Evaluation{2.3, 1, 1, true}},
+                  step(4, 1004, 2.3)});
     m_feed->tell({step(3, 2003, 2.2), {2003.1, 3, Evaluation{2.1, 1, 1, true}}});
     QCOMPARE(column(*m_session->steps(), static_cast<int>(StepColumn::Step)), (QList<double>{1, 2, 3}));
     QCOMPARE(column(*m_session->steps(), static_cast<int>(StepColumn::Loss)), (QList<double>{3, 2.5, 2.2}));
@@ -146,7 +153,8 @@ class TestRunSession : public QObject {
                   {2, 1, Sample{"The", " goose"}},
                   {3, 1, Alert{"disk-low", "little room", "make some"}},
                   {4, 1, CheckpointSaved{"/runs/goose/checkpoints/step-1", 0.5, 100}},
-                  state(RunState::Evaluating, 1, 5), state(RunState::Failed, 1, 6, "no memory")});
+                  state(RunState::Evaluating, 1, 5),
+                  state(RunState::Failed, 1, 6, "no memory")});
     QCOMPARE(m_session->samples().rowCount(), 1);
     QCOMPARE(alerts.size(), 1);
     QCOMPARE(m_session->alerts().size(), std::size_t{1});
