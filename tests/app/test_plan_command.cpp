@@ -174,6 +174,12 @@ class TestPlanCommand : public QObject {
     QVERIFY2(outcome.error.startsWith("millrace: ") && outcome.error.count('\n') == 1, outcome.error.constData());
   }
 
+  void aSizeThatIsNoNumberIsNamed() {
+    const Outcome outcome = runProgram({"plan", "--model-size", "nan"});
+    QCOMPARE(outcome.code, 2);
+    QVERIFY2(isOneError(outcome, {"nan", "expected"}), outcome.error.constData());
+  }
+
   void hardwareAsJson() {
     const Outcome outcome = runProgram({"hw", "--json", m_folder->path()});
     QCOMPARE(outcome.code, 0);

@@ -50,12 +50,4 @@ QVariant SampleModel::data(const QModelIndex& index, int role) const {
   }
 }
 
-QHash<int, QByteArray> SampleModel::roleNames() const {
-  QHash<int, QByteArray> names = QAbstractListModel::roleNames();
-  names[StepRole] = "step";
-  names[PromptRole] = "prompt";
-  names[TextRole] = "text";
-  return names;
-}
-
 } // namespace millrace::ui

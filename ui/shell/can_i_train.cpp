@@ -2,6 +2,7 @@
 
 #include "bridge/background.h"
 #include "bridge/text.h"
+#include "configure/plan_text.h"
 #include "engine/machines.h"
 #include "engine/model_presets.h"
 #include "engine/runs.h" // Json
@@ -203,23 +204,15 @@ void CanITrain::show(const Answer& answer) {
   const QString where = report.gpus == 0   ? tr("the CPU")
                         : report.gpus == 1 ? toQt(report.device)
                                            : tr("%1 × %2").arg(report.gpus).arg(toQt(report.device));
-  m_verdict->setText(status == StatusKind::Good      ? tr("Yes, it fits: %1").arg(where)
-                     : status == StatusKind::Warning ? tr("It fits, but tightly: %1").arg(where)
-                                                     : tr("No, it does not fit: %1").arg(where));
+  m_verdict->setText(tr("%1: %2").arg(verdictText(report.verdict), where));
   QStringList lines;
   for (const std::string& reason : report.reasons) lines << toQt(reason);
-  lines << tr("%1 parameters, %2 of state")
-               .arg(shortCountText(static_cast<double>(report.parameters)), bytesText(report.stateBytes));
+  lines << modelText(report);
+  lines << tr("%1 of state").arg(bytesText(report.stateBytes));
   for (const PlannedTier& tier : report.tiers)
     if (tier.needed > 0 || tier.limit > 0)
       lines << tr("%1: %2 of %3").arg(toQt(tier.name).toUpper(), bytesText(tier.needed), bytesText(tier.limit));
-  lines << tr("%1 to %2 tokens/s, %3; %4 binds")
-               .arg(shortCountText(report.time.low), shortCountText(report.time.high),
-                    report.time.measured ? tr("at measured rates") : tr("at assumed rates"),
-                    toQt(report.time.bottleneck));
-  if (report.run.seconds > 0)
-    lines << tr("%1 for %2 tokens, 20 for each parameter")
-                 .arg(durationText(report.run.seconds), shortCountText(report.run.tokens));
+  for (const auto& [name, value] : timeTexts(report)) lines << tr("%1: %2").arg(name, value);
   if (report.run.driveYears > 0)
     lines << tr("the drive would last %1").arg(durationText(report.run.driveYears * 365.25 * 86400));
   for (const std::string& note : report.notes) lines << toQt(note);

@@ -46,6 +46,15 @@ constexpr int stateVersion = 1;
 constexpr double interruptedShownSeconds = 60.0 * 24 * 3600;
 constexpr std::size_t mostInterrupted = 5;
 
+enum class PlaceKind { File, Run, Model, Other };
+
+PlaceKind kindOf(const QString& path) {
+  if (!QFileInfo(path).isDir()) return PlaceKind::File; // a missing one is told when it is read
+  const QDir folder(path);
+  if (folder.exists(QStringLiteral("run.json"))) return PlaceKind::Run;
+  return folder.exists(QStringLiteral("config.json")) ? PlaceKind::Model : PlaceKind::Other;
+}
+
 std::vector<InterruptedRun> interruptedRuns() {
   std::vector<InterruptedRun> found;
   LocalFileSystem files;
@@ -239,13 +248,15 @@ void MainWindow::connectPages() {
   connect(m_document, &ProjectDocument::titleChanged, this, &MainWindow::updateTitle);
   connect(m_document, &ProjectDocument::dirtyChanged, this, &MainWindow::updateTitle);
   connect(m_document, &ProjectDocument::loaded, this, [this] {
-    m_document->apply(std::exchange(m_settingsToApply, {}));
+    applySettings();
     m_recentProjects.add(m_document->filePath());
     showPage(Page::Configure);
   });
   connect(m_document, &ProjectDocument::saved, this, [this] { m_recentProjects.add(m_document->filePath()); });
-  connect(m_document, &ProjectDocument::loadFailed, this,
-          [this](const QString& message) { tell(tr("The project cannot be opened"), message); });
+  connect(m_document, &ProjectDocument::loadFailed, this, [this](const QString& message) {
+    m_settingsToApply.clear();
+    tell(tr("The project cannot be opened"), message);
+  });
   connect(m_configure, &ConfigurePage::startRequested, this, [this] { startRun(false); });
 
   connect(m_runs, &RunControl::sessionChanged, this, &MainWindow::showSession);
@@ -347,25 +358,39 @@ void MainWindow::openRun(const QString& place) {
 }
 
 void MainWindow::open(const QString& place, const QStringList& settings) {
-  m_settingsToApply.clear();
-  for (const QString& setting : settings)
-    m_settingsToApply.push_back({setting.section(u'=', 0, 0).toStdString(), setting.section(u'=', 1).toStdString()});
   if (place.startsWith(QLatin1String("ssh://"))) return openRun(place);
-  const QFileInfo info(place);
-  const QString path = info.absoluteFilePath();
-  if (!info.isDir()) return openProject(path);
-  const QDir folder(path);
-  if (folder.exists(QStringLiteral("run.json"))) return openRun(path);
-  if (folder.exists(QStringLiteral("config.json"))) {
-    withSavedProject([this, path] {
-      m_document->startNew({});
-      m_document->setValue("model.folder", path.toStdString());
-      showPage(Page::Configure);
-    });
-    return;
-  }
-  tell(tr("This folder cannot be opened"),
-       tr("%1 holds neither a run (run.json) nor a model (config.json).").arg(path));
+  const QString path = QDir::current().absoluteFilePath(place);
+  inBackground(
+      this, [path] { return kindOf(path); },
+      [this, path, settings](PlaceKind kind) {
+        switch (kind) {
+        case PlaceKind::File:
+          withSavedProject([this, path, settings] {
+            m_settingsToApply = settings;
+            m_document->load(path);
+          });
+          return;
+        case PlaceKind::Run:
+          return openRun(path);
+        case PlaceKind::Model:
+          withSavedProject([this, path] {
+            m_document->startNew({});
+            m_document->setValue("model.folder", path.toStdString());
+            showPage(Page::Configure);
+          });
+          return;
+        case PlaceKind::Other:
+          tell(tr("This folder cannot be opened"),
+               tr("%1 holds neither a run (run.json) nor a model (config.json).").arg(path));
+        }
+      });
+}
+
+void MainWindow::applySettings() {
+  std::vector<ProjectChange> changes;
+  for (const QString& setting : std::exchange(m_settingsToApply, {}))
+    changes.push_back({setting.section(u'=', 0, 0).toStdString(), setting.section(u'=', 1).toStdString()});
+  m_document->apply(changes);
 }
 
 void MainWindow::startRun(bool detached) {
@@ -457,6 +482,12 @@ void MainWindow::stopAndClose() {
 
 void MainWindow::closeWhenEnded() {
   if (m_runs->hasRunHere()) return;
+  const RunSession& session = *m_runs->session();
+  if (session.state() == RunState::Failed) { // what was to be saved is not: nobody should miss that
+    disconnect(m_runs->session(), &RunSession::stateChanged, this, &MainWindow::closeWhenEnded);
+    tell(tr("The run failed as it was stopped"), session.stateReason());
+    return;
+  }
   m_mayClose = true;
   close();
 }

@@ -2,7 +2,6 @@
 // ask; RunControl and ProjectDocument do.
 #pragma once
 
-#include "engine/plan.h"
 #include "shell/recent_places.h"
 #include "shell/run_control.h"
 
@@ -59,6 +58,7 @@ class MainWindow final : public QMainWindow {
   void chooseRun();
   void askRemote();
   void openRun(const QString& place);
+  void applySettings();
   void startRun(bool detached);
   void lookForInterrupted();
   void showSession(RunSession* session);
@@ -83,10 +83,10 @@ class MainWindow final : public QMainWindow {
   ConfigurePage* m_configure;
   TrainPage* m_train;
   QActionGroup* m_pageActions;
-  QPointer<QWidget> m_question;                 ///< that is open now
-  QPointer<QObject> m_afterSave;                ///< waits for a save to go on with something
-  std::vector<ProjectChange> m_settingsToApply; ///< to the project that is being opened
-  bool m_mayClose = false;                      ///< everything has been asked
+  QPointer<QWidget> m_question;  ///< that is open now
+  QPointer<QObject> m_afterSave; ///< waits for a save to go on with something
+  QStringList m_settingsToApply; ///< to the project that is being opened
+  bool m_mayClose = false;       ///< everything has been asked
 
   QAction* m_newAction;
   QAction* m_openProjectAction;

@@ -20,6 +20,8 @@ namespace millrace::ui {
 struct RunControl::Checked {
   Project project;
   std::filesystem::path directory;
+  std::unique_ptr<QTemporaryDir> place; ///< of the file
+  QString file;
   QString problem;
 };
 
@@ -46,10 +48,10 @@ bool RunControl::refusesAnotherRunHere() {
 }
 
 void RunControl::check(const std::string& text, const QString& folder, const QString& source, const QString& title,
-                       std::function<void(const Checked&)> then) {
+                       bool writeFile, std::function<void(Checked&)> then) {
   if (m_starting) return;
   setStarting(true);
-  const auto work = [text, folder = toPath(folder), source = source.toStdString()] {
+  const auto work = [text, folder = toPath(folder), source = source.toStdString(), writeFile] {
     auto checked = std::make_shared<Checked>();
     LocalFileSystem files;
     const auto prepare = [&]() -> Status {
@@ -61,7 +63,11 @@ void RunControl::check(const std::string& text, const QString& folder, const QSt
       MILLRACE_TRY(const Path runs, runsFolder());
       checked->directory =
           newRunDirectory(files, runs, checked->project, static_cast<double>(QDateTime::currentSecsSinceEpoch()));
-      return {};
+      if (!writeFile) return {};
+      // What is in the window is what is run, saved or not; the run keeps it in its run.json.
+      checked->place = std::make_unique<QTemporaryDir>();
+      checked->file = checked->place->filePath(toQt(checked->project.name) + QStringLiteral(".json"));
+      return writeProject(files, toPath(checked->file), checked->project);
     };
     if (const Status prepared = prepare(); !prepared) checked->problem = toQt(prepared.error().message);
     return checked;
@@ -77,25 +83,17 @@ void RunControl::check(const std::string& text, const QString& folder, const QSt
 
 void RunControl::start(const std::string& text, const QString& folder, const QString& source) {
   if (refusesAnotherRunHere()) return;
-  check(text, folder, source, tr("The run cannot be started"), [this](const Checked& checked) {
+  check(text, folder, source, tr("The run cannot be started"), false, [this](Checked& checked) {
     show(std::make_unique<InProcessRun>(checked.project, checked.directory), toQt(checked.project.name));
   });
 }
 
 void RunControl::startDetached(const std::string& text, const QString& folder, const QString& source) {
   const QString title = tr("The run cannot be started");
-  check(text, folder, source, title, [this, title](const Checked& checked) {
-    // What is in the window is what is run, saved or not; the run keeps it in its run.json.
-    auto place = std::make_unique<QTemporaryDir>();
-    const QString file = place->filePath(toQt(checked.project.name) + QStringLiteral(".json"));
-    LocalFileSystem files;
-    if (const Status written = writeProject(files, toPath(file), checked.project); !written) {
-      Q_EMIT failed(title, toQt(written.error().message));
-      return;
-    }
+  check(text, folder, source, title, true, [this, title](Checked& checked) {
     const QString directory = toQt(checked.directory);
-    runProgram({QStringLiteral("train"), file, QStringLiteral("--run-dir"), directory}, checked.directory,
-               std::move(place), title, [this, directory] { follow(directory); });
+    runProgram({QStringLiteral("train"), checked.file, QStringLiteral("--run-dir"), directory}, checked.directory,
+               std::move(checked.place), title, [this, directory] { follow(directory); });
   });
 }
 

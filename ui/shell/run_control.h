@@ -60,8 +60,9 @@ class RunControl final : public QObject {
  private:
   struct Checked;
 
+  /// writeFile: a program is to read the project.
   void check(const std::string& text, const QString& folder, const QString& source, const QString& title,
-             std::function<void(const Checked&)> then);
+             bool writeFile, std::function<void(Checked&)> then);
   void follow(const QString& directory);
   void show(std::unique_ptr<RunFeed> feed, const QString& name);
   bool refusesAnotherRunHere();

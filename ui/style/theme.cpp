@@ -58,45 +58,41 @@ QPalette paletteOf(const Colors& colors) {
 } // namespace
 
 QPalette lightPalette() {
-  Colors colors = {};
-  colors.window = 0xfff4f5f7;
-  colors.base = 0xffffffff;
-  colors.alternate = 0xfff0f2f5;
-  colors.button = 0xffe9ebef;
-  colors.text = 0xff1b1f24;
-  colors.dim = 0xff5c6570;
-  colors.disabled = 0xff6f7780;
-  colors.accent = 0xff1f5fbf;
-  colors.onAccent = 0xffffffff;
-  colors.link = 0xff1a56b0;
-  colors.visited = 0xff6b3fa0;
-  colors.tip = 0xffffffff;
-  colors.light = 0xffffffff;
-  colors.mid = 0xffc5cad1;
-  colors.dark = 0xffa3aab3;
-  colors.shadow = 0xff7a828c;
-  return paletteOf(colors);
+  return paletteOf({.window = 0xfff4f5f7,
+                    .base = 0xffffffff,
+                    .alternate = 0xfff0f2f5,
+                    .button = 0xffe9ebef,
+                    .text = 0xff1b1f24,
+                    .dim = 0xff5c6570,
+                    .disabled = 0xff6f7780,
+                    .accent = 0xff1f5fbf,
+                    .onAccent = 0xffffffff,
+                    .link = 0xff1a56b0,
+                    .visited = 0xff6b3fa0,
+                    .tip = 0xffffffff,
+                    .light = 0xffffffff,
+                    .mid = 0xffc5cad1,
+                    .dark = 0xffa3aab3,
+                    .shadow = 0xff7a828c});
 }
 
 QPalette darkPalette() {
-  Colors colors = {};
-  colors.window = 0xff1e2126;
-  colors.base = 0xff16181c;
-  colors.alternate = 0xff1b1e23;
-  colors.button = 0xff2a2e35;
-  colors.text = 0xffe6e8eb;
-  colors.dim = 0xffa0a8b2;
-  colors.disabled = 0xff868e98;
-  colors.accent = 0xff3571cb;
-  colors.onAccent = 0xffffffff;
-  colors.link = 0xff7fb0ff;
-  colors.visited = 0xffc5a3ff;
-  colors.tip = 0xff2a2e35;
-  colors.light = 0xff3a3f48;
-  colors.mid = 0xff454b55;
-  colors.dark = 0xff15171a;
-  colors.shadow = 0xff0b0c0e;
-  return paletteOf(colors);
+  return paletteOf({.window = 0xff1e2126,
+                    .base = 0xff16181c,
+                    .alternate = 0xff1b1e23,
+                    .button = 0xff2a2e35,
+                    .text = 0xffe6e8eb,
+                    .dim = 0xffa0a8b2,
+                    .disabled = 0xff868e98,
+                    .accent = 0xff3571cb,
+                    .onAccent = 0xffffffff,
+                    .link = 0xff7fb0ff,
+                    .visited = 0xffc5a3ff,
+                    .tip = 0xff2a2e35,
+                    .light = 0xff3a3f48,
+                    .mid = 0xff454b55,
+                    .dark = 0xff15171a,
+                    .shadow = 0xff0b0c0e});
 }
 
 bool isDark(const QPalette& palette) {
