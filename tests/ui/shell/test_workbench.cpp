@@ -257,6 +257,29 @@ class TestWorkbench : public QObject {
     QVERIFY(hasAllSteps(*desk.session()));
   }
 
+  /// What could not be saved as the window was closed is told, and the window stays for it.
+  void aSaveThatFailsIsTold() {
+    QTemporaryDir folder;
+    const QString project = writeTinyProject(folder.path(), "goose", 100'000);
+    Desk desk(folder.path());
+    MainWindow& window = desk.open();
+    window.open(project);
+    TRY(window.document().isValid());
+    window.findChild<QAction*>("startAction")->trigger();
+    TRY(desk.step() >= 3);
+    const QString checkpoints = desk.onlyRun() + "/checkpoints";
+    QVERIFY(QDir(checkpoints).removeRecursively());
+    writeFile(checkpoints, "in the way");
+    window.close();
+    desk.click("closeStop");
+    TRY(desk.find<QMessageBox>("problem"));
+    QVERIFY(window.isVisible());
+    QVERIFY2(desk.find<QMessageBox>("problem")->informativeText().contains("checkpoints"),
+             qPrintable(desk.find<QMessageBox>("problem")->informativeText()));
+    window.close();
+    QVERIFY(!window.isVisible());
+  }
+
   void discardKeepsTheLastCheckpoint() {
     QTemporaryDir folder;
     const QString project = writeTinyProject(folder.path(), "goose", 100'000);
