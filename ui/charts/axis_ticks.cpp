@@ -55,7 +55,7 @@ double elapsedStep(double least) {
 QString exponential(double value, double step) {
   int exponent = static_cast<int>(std::floor(std::log10(std::abs(value)) + 1e-9));
   const double power = std::pow(10, exponent);
-  const int decimals = std::min(decimalsOf(step / power), 6);
+  const int decimals = std::min(decimalsOf(step / power), 12);
   return QStringLiteral("%1e%2").arg(trimmed(value / power, decimals)).arg(exponent);
 }
 
@@ -76,7 +76,8 @@ QString bytes(double value, double step) {
   static constexpr std::array units = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   std::size_t index = 0;
   double unit = 1;
-  while (std::abs(value) >= 1024 * unit && index + 1 < units.size()) {
+  // A unit in which neighbours differ within three decimals.
+  while (std::abs(value) >= 1024 * unit && step * 512 >= 1024 * unit && index + 1 < units.size()) {
     unit *= 1024;
     ++index;
   }

@@ -37,4 +37,17 @@ void WorkbenchStyle::drawPrimitive(PrimitiveElement element, const QStyleOption*
   painter->restore();
 }
 
+void WorkbenchStyle::drawControl(ControlElement element, const QStyleOption* option, QPainter* painter,
+                                 const QWidget* widget) const {
+  if (element != CE_ToolBar) return QProxyStyle::drawControl(element, option, painter, widget);
+  // Plain, with a line toward the page: Fusion's shading starts from white whatever the theme.
+  painter->fillRect(option->rect, option->palette.color(QPalette::Window));
+  painter->setPen(option->palette.color(QPalette::Window).darker(140));
+  const QRect edge = option->rect;
+  if (option->state.testFlag(State_Horizontal))
+    painter->drawLine(edge.bottomLeft(), edge.bottomRight());
+  else
+    painter->drawLine(edge.topRight(), edge.bottomRight());
+}
+
 } // namespace millrace::ui

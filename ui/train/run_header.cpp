@@ -75,20 +75,20 @@ QString figuresOf(const RunSession& session) {
   return parts.join(QStringLiteral("  ·  "));
 }
 
-} // namespace
-
-QString describeState(const RunSession& session) {
-  const QString word = lookOf(session).word;
-  QString reason = session.feed().linkReason();
-  if (reason.isEmpty()) reason = session.stateReason();
-  return reason.isEmpty() ? word : RunHeader::tr("%1: %2").arg(word, reason);
+/// Why the run stands as it does; empty where there is nothing to say.
+QString reasonOf(const RunSession& session) {
+  const QString link = session.feed().linkReason();
+  return link.isEmpty() ? session.stateReason() : link;
 }
+
+} // namespace
 
 RunHeader::RunHeader(QWidget* parent)
     : QWidget(parent),
       m_icon(new QLabel),
       m_name(new ElidedLabel),
       m_state(new ElidedLabel(Qt::ElideRight)),
+      m_reason(new QLabel),
       m_figures(new ElidedLabel(Qt::ElideRight)),
       m_progress(new QProgressBar) {
   QFont large = font();
@@ -98,6 +98,11 @@ RunHeader::RunHeader(QWidget* parent)
   m_name->setObjectName(QStringLiteral("runName"));
   m_state->setObjectName(QStringLiteral("runState"));
   m_figures->setObjectName(QStringLiteral("runFigures"));
+  // Whole, and to be copied: it may be what somebody looks for help with.
+  m_reason->setObjectName(QStringLiteral("runReason"));
+  m_reason->setWordWrap(true);
+  m_reason->setTextFormat(Qt::PlainText);
+  m_reason->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   m_progress->setObjectName(QStringLiteral("runProgress"));
   m_progress->setAccessibleName(tr("Progress of the run"));
   m_progress->setTextVisible(true);
@@ -110,6 +115,7 @@ RunHeader::RunHeader(QWidget* parent)
   top->addWidget(m_name, 2);
   top->addWidget(m_state, 3);
   layout->addLayout(top);
+  layout->addWidget(m_reason);
   auto* middle = new QHBoxLayout;
   middle->addWidget(m_progress, 1);
   middle->addWidget(m_figures, 2);
@@ -185,7 +191,10 @@ void RunHeader::showState() {
   QPalette colors = palette();
   colors.setColor(QPalette::WindowText, statusColor(look.status, palette()));
   m_state->setPalette(colors);
-  m_state->setText(describeState(session));
+  m_state->setText(look.word);
+  const QString reason = reasonOf(session);
+  m_reason->setText(reason);
+  m_reason->setVisible(!reason.isEmpty());
 
   const FeedLink link = session.feed().link();
   const bool live = session.isLive() && link == FeedLink::Connected;

@@ -37,6 +37,7 @@ class RunHeader final : public QWidget {
   QLabel* m_icon;
   ElidedLabel* m_name;
   ElidedLabel* m_state;
+  QLabel* m_reason;
   ElidedLabel* m_figures;
   QProgressBar* m_progress;
   QPushButton* m_pause;
@@ -49,8 +50,5 @@ class RunHeader final : public QWidget {
   QPushButton* m_reconnect;
   QPushButton* m_folder;
 };
-
-/// "Training", "Paused: on request", ... of a run and what is heard of it.
-QString describeState(const RunSession& session);
 
 } // namespace millrace::ui

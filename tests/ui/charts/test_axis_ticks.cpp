@@ -34,6 +34,8 @@ class TestAxisTicks : public QObject {
     row("around zero", Plain, -1.2, 1.2, false, 5, QStringLiteral("-1.0|-0.5|0|0.5|1.0"));
     row("learning rates", Plain, 0, 3.1e-4, false, 4, QStringLiteral("0|1e-4|2e-4|3e-4"));
     row("learning rates, close", Plain, 1e-4, 2.1e-4, false, 3, QStringLiteral("1e-4|1.5e-4|2e-4"));
+    row("learning rates, very close", Plain, 2.98155090e-4, 2.98155111e-4, false, 3,
+        QStringLiteral("2.9815509e-4|2.981551e-4|2.9815511e-4"));
     row("throughput", Plain, 0, 52'000, false, 3, QStringLiteral("0|20k|40k"));
     row("steps", Count, 0, 20, false, 5, QStringLiteral("0|5|10|15|20"));
     row("few steps", Count, 1, 3, false, 12, QStringLiteral("1|2|3"));
@@ -44,6 +46,8 @@ class TestAxisTicks : public QObject {
     row("few of very many", Count, 1e12, 1e12 + 200, false, 2,
         QStringLiteral("1,000,000,000,000|1,000,000,000,100|1,000,000,000,200"));
     row("bytes", Bytes, 0, 13 * gib, false, 4, QStringLiteral("0|4~GiB|8~GiB|12~GiB"));
+    row("bytes, close", Bytes, 80 * gib, 80 * gib + 2.5 * 1024 * 1024, false, 3,
+        QStringLiteral("81,920~MiB|81,921~MiB|81,922~MiB"));
     row("bytes, small", Bytes, 0, 2047, false, 4, QStringLiteral("0|512~B|1~KiB|1.5~KiB"));
     row("seconds", Elapsed, 0, 70, false, 4, QStringLiteral("0:00:00|0:00:30|0:01:00"));
     row("minutes", Elapsed, 0, 3 * hour + 60, false, 6, QStringLiteral("0:00|1:00|2:00|3:00"));
