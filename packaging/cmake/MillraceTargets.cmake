@@ -3,14 +3,17 @@
 
 add_library(millrace_options INTERFACE)
 target_compile_features(millrace_options INTERFACE cxx_std_20)
+# Host code within CUDA sources passes through nvcc, whose own output is not pedantic.
 target_compile_options(millrace_options INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
-  $<$<BOOL:${MILLRACE_WERROR}>:-Werror>)
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion;-Wnon-virtual-dtor;-Woverloaded-virtual>
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow>
+  $<$<BOOL:${MILLRACE_WERROR}>:$<$<COMPILE_LANGUAGE:CXX>:-Werror>$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  target_compile_options(millrace_options INTERFACE -Wno-restrict) # false alarms inside std::string (GCC bug 105651)
+  target_compile_options(millrace_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>) # false alarms inside std::string (GCC bug 105651)
 endif()
 if(MILLRACE_SANITIZE)
-  target_compile_options(millrace_options INTERFACE -fsanitize=${MILLRACE_SANITIZE} -fno-omit-frame-pointer)
+  target_compile_options(millrace_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${MILLRACE_SANITIZE};-fno-omit-frame-pointer>)
   target_link_options(millrace_options INTERFACE -fsanitize=${MILLRACE_SANITIZE})
 endif()
 find_package(Threads REQUIRED)

@@ -1,0 +1,27 @@
+# The CUDA backend, where it is wanted and can be built: sets MILLRACE_WITH_CUDA and enables the language.
+# MILLRACE_CUDA_ARCHITECTURES: what machine code the kernels are compiled to. The default runs on every GPU from Ampere on:
+# machine code for those that are sold, PTX of the oldest for the rest.
+
+set(MILLRACE_WITH_CUDA OFF)
+if(MILLRACE_CUDA)
+  find_package(CUDAToolkit 12.8 QUIET)
+  if(CUDAToolkit_FOUND AND NOT CMAKE_CUDA_COMPILER)
+    set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE} CACHE FILEPATH "CUDA compiler")
+  endif()
+  if(CUDAToolkit_FOUND)
+    set(MILLRACE_CUDA_ARCHITECTURES "80;86-real;89-real;90-real;100-real;120-real" CACHE STRING "As CMAKE_CUDA_ARCHITECTURES")
+    set(CMAKE_CUDA_ARCHITECTURES ${MILLRACE_CUDA_ARCHITECTURES})
+    enable_language(CUDA)
+    set(CMAKE_CUDA_STANDARD 20)
+    set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+    set(CMAKE_CUDA_EXTENSIONS OFF)
+    set(MILLRACE_WITH_CUDA ON)
+  elseif(NOT MILLRACE_CUDA STREQUAL AUTO)
+    message(FATAL_ERROR "MILLRACE_CUDA is ON, but no CUDA Toolkit of version 12.8 or newer was found; set CUDAToolkit_ROOT, or MILLRACE_CUDA=OFF")
+  endif()
+endif()
+if(MILLRACE_WITH_CUDA)
+  message(STATUS "CUDA ${CUDAToolkit_VERSION}, kernels for ${MILLRACE_CUDA_ARCHITECTURES}")
+else()
+  message(STATUS "Without CUDA: training runs on the CPU")
+endif()
