@@ -83,4 +83,12 @@ class Device {
 /// outlive it.
 std::unique_ptr<Device> createCpuDevice(ThreadPool& pool, Bytes deviceLimit, Bytes hostLimit);
 
+/// The NVIDIA GPU cuda:index. Its device memory is capped as the CPU's is; what its driver and libraries take besides
+/// is not counted. Errors: a build without CUDA, no driver or one too old, no such GPU or one that is not supported, no
+/// memory. The pool touches host memory and must outlive the device.
+Result<std::unique_ptr<Device>> createCudaDevice(ThreadPool& pool, int index, Bytes deviceLimit, Bytes hostLimit);
+
+/// DoesNotFit for Device::allocate() where a cap would be passed.
+tl::unexpected<Error> refusal(Bytes bytes, MemorySpace space, const std::string& purpose, const MemoryUse& use);
+
 } // namespace millrace

@@ -23,13 +23,7 @@ Result<Buffer> CpuDevice::allocate(Bytes bytes, MemorySpace space, const std::st
   {
     Lock lock(m_mutex);
     MemoryUse& use = m_use[static_cast<int>(space)];
-    if (bytes > use.limit - use.used)
-      return failure(ErrorKind::DoesNotFit,
-                     fmt::format("{} for {} do not fit in {} memory: {} of {} are in use; raise memory.{} by {}",
-                                 formatBytes(bytes), purpose, space == MemorySpace::Device ? "device" : "host",
-                                 formatBytes(use.used), formatBytes(use.limit),
-                                 space == MemorySpace::Device ? "vram_limit" : "ram_limit",
-                                 formatBytes(bytes - (use.limit - use.used))));
+    if (bytes > use.limit - use.used) return refusal(bytes, space, purpose, use);
     use.used += bytes;
     use.peak = std::max(use.peak, use.used);
   }
