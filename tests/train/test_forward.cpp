@@ -40,7 +40,7 @@ struct Model {
 struct Machine {
   Machine(const Model& model, const MemoryPlan& plan, int threads = 2)
       : pool(threads),
-        device(createCpuDevice(pool, plan.total(MemoryTier::Device), plan.total(MemoryTier::Host))),
+        device(test::makeTestDevice(pool, plan.total(MemoryTier::Device), plan.total(MemoryTier::Host))),
         runner(valueOrThrow(ForwardRunner::create(*device, pool, model.spec, plan))) {
     valueOrThrow(loadWeights(runner->store(), *runner->streams().copyIn,
                              [&](const BlockSpec& block, std::int64_t first, std::span<float> values) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/initialization.h"
+#include "support/test_device.h"
 #include "train/load_weights.h"
 #include "train/trainer.h"
 
@@ -52,7 +53,7 @@ class World {
 
   World(const ModelSpec& spec, const MemoryPlan& plan, int threads = 2, bool overlap = true, double maxGradNorm = 0.5)
       : m_pool(std::make_unique<ThreadPool>(threads)),
-        m_device(createCpuDevice(*m_pool, plan.total(MemoryTier::Device), plan.total(MemoryTier::Host))) {
+        m_device(makeTestDevice(*m_pool, plan.total(MemoryTier::Device), plan.total(MemoryTier::Host))) {
     TrainerOptions options;
     options.adamW.weightDecay = 0.1;
     options.maxGradNorm = maxGradNorm;
