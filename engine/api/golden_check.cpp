@@ -229,12 +229,13 @@ class Case {
     PlanRequest request;
     request.shape = shape;
     request.recompute = m_setting.recompute;
-    request.placement = PlacementPolicy::Host;
+    request.placement = m_setting.resident ? PlacementPolicy::Device : PlacementPolicy::Host;
     const MemoryPlan plan = smallestPlan(m_spec, request);
     m_result.deviceLimit = std::max(m_result.deviceLimit, plan.total(MemoryTier::Device));
     Instance made;
     made.pool = std::make_unique<ThreadPool>(m_setting.threads);
-    made.device = createCpuDevice(*made.pool, plan.total(MemoryTier::Device), plan.total(MemoryTier::Host));
+    MILLRACE_TRY(made.device, openDevice(m_setting.device, *made.pool, plan.total(MemoryTier::Device),
+                                         plan.total(MemoryTier::Host)));
     TrainerOptions options;
     options.adamW = m_expected.adamW;
     options.maxGradNorm = m_expected.clipNorm;
@@ -249,6 +250,7 @@ class Case {
 
   void compareGradients(Trainer& trainer, const std::map<std::string, Fingerprint>& expected,
                         const std::string& prefix) {
+    if (m_setting.resident) return; // updated in place by then
     Checker check(m_result);
     std::size_t found = 0;
     const std::vector<BlockSpec>& blocks = trainer.runner().store().blocks();
@@ -387,8 +389,8 @@ class Case {
 } // namespace
 
 std::string GoldenSetting::name() const {
-  return fmt::format("{}, recompute {}", severalMicroBatches ? "several micro-batches" : "one micro-batch",
-                     toString(recompute));
+  return fmt::format("{}, recompute {}{}{}", severalMicroBatches ? "several micro-batches" : "one micro-batch",
+                     toString(recompute), resident ? ", resident" : "", device == "cpu" ? "" : ", " + device);
 }
 
 bool GoldenResult::passed() const {
@@ -412,11 +414,14 @@ Result<std::vector<Path>> goldenCases(FileSystem& files, const Path& folder) {
   return cases;
 }
 
-std::vector<GoldenSetting> goldenSettings() {
+std::vector<GoldenSetting> goldenSettings(const std::string& device) {
   std::vector<GoldenSetting> settings;
-  for (const bool several : {false, true})
+  for (const bool several : {false, true}) {
     for (const Recompute policy : {Recompute::Full, Recompute::Selective, Recompute::None})
-      settings.push_back({several, policy, 2});
+      settings.push_back({.severalMicroBatches = several, .recompute = policy, .device = device});
+    settings.push_back(
+        {.severalMicroBatches = several, .recompute = Recompute::None, .resident = true, .device = device});
+  }
   return settings;
 }
 

@@ -1,5 +1,6 @@
 #include "engine/hardware.h"
 
+#include "device/device.h"
 #include "hardware/detect.h"
 #include "hardware/nvidia.h"
 #include "hardware/profile_text.h"
@@ -8,21 +9,13 @@
 
 namespace millrace {
 
-namespace {
-#ifdef MILLRACE_CUDA
-constexpr bool builtWithCuda = true;
-#else
-constexpr bool builtWithCuda = false;
-#endif
-} // namespace
-
 HardwareProfile inspectMachine(const std::vector<std::filesystem::path>& folders) {
   return detectHardware(folders);
 }
 
 std::vector<std::string> gpuNotices(const HardwareProfile& profile) {
   if (!profile.name.empty()) return {}; // of another machine, or of another day
-  return gpuNotices(profile, builtWithCuda);
+  return gpuNotices(profile, builtWithCuda());
 }
 
 Status checkDevice(const std::string& device, const std::string& what) {
@@ -30,7 +23,7 @@ Status checkDevice(const std::string& device, const std::string& what) {
   const bool number = device.starts_with("cuda:") && device.size() > 5 && device.size() < 10 &&
                       device.find_first_not_of("0123456789", 5) == std::string::npos;
   if (!number) return badInput(fmt::format("{} is '{}', expected auto, cpu or cuda:N", what, device));
-  if (builtWithCuda) return {};
+  if (builtWithCuda()) return {};
   return badInput(fmt::format("{} is {}, but this program was built without CUDA: use auto or cpu", what, device));
 }
 

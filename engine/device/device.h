@@ -88,6 +88,13 @@ std::unique_ptr<Device> createCpuDevice(ThreadPool& pool, Bytes deviceLimit, Byt
 /// memory. The pool touches host memory and must outlive the device.
 Result<std::unique_ptr<Device>> createCudaDevice(ThreadPool& pool, int index, Bytes deviceLimit, Bytes hostLimit);
 
+/// Whether this build has createCudaDevice().
+bool builtWithCuda();
+
+/// "cpu" or "cuda:N". Errors: BadInput for another name; createCudaDevice()'s.
+Result<std::unique_ptr<Device>> openDevice(const std::string& name, ThreadPool& pool, Bytes deviceLimit,
+                                           Bytes hostLimit);
+
 /// DoesNotFit for Device::allocate() where a cap would be passed.
 tl::unexpected<Error> refusal(Bytes bytes, MemorySpace space, const std::string& purpose, const MemoryUse& use);
 

@@ -10,6 +10,11 @@
 
 using namespace millrace;
 
+namespace {
+/// A GPU where one is named for tests.
+const std::string testDevice = qEnvironmentVariable("MILLRACE_TEST_DEVICE", "cpu").toStdString();
+} // namespace
+
 class TestGolden : public QObject {
   Q_OBJECT
 
@@ -27,7 +32,7 @@ void TestGolden::cases_data() {
   QTest::addColumn<int>("setting");
   for (const char* name : {"llama_gqa", "llama_mha_tied", "llama3_rope_scaled", "qwen2", "qwen3", "mistral_swa", "gpt2",
                            "llama_padding"}) {
-    const std::vector<GoldenSetting> settings = goldenSettings();
+    const std::vector<GoldenSetting> settings = goldenSettings(testDevice);
     for (std::size_t i = 0; i < settings.size(); ++i)
       QTest::newRow(fmt::format("{}: {}", name, settings[i].name()).c_str())
           << QString(MILLRACE_TEST_DATA "/") + name << static_cast<int>(i);
@@ -37,7 +42,8 @@ void TestGolden::cases_data() {
 void TestGolden::cases() {
   QFETCH(QString, folder);
   QFETCH(int, setting);
-  const auto result = checkGolden(m_files, folder.toStdString(), goldenSettings()[static_cast<std::size_t>(setting)]);
+  const auto result =
+      checkGolden(m_files, folder.toStdString(), goldenSettings(testDevice)[static_cast<std::size_t>(setting)]);
   QVERIFY2(result.has_value(), result ? "" : result.error().message.c_str());
   QVERIFY(result->comparisons.size() > 40);
   for (const Comparison& c : result->comparisons)
@@ -58,7 +64,7 @@ void TestGolden::changedExpectationFails() {
   QVERIFY(file.has_value());
   const std::string text = expected->dump();
   QVERIFY((*file)->write(std::as_bytes(std::span(text)), 0).has_value());
-  const auto result = checkGolden(m_files, copy, goldenSettings()[0]);
+  const auto result = checkGolden(m_files, copy, goldenSettings(testDevice)[0]);
   QVERIFY(result.has_value());
   QVERIFY(!result->passed());
 }

@@ -1,5 +1,6 @@
 // Forward alone: logits with a key/value cache equal those without, however the prompt is cut, wherever the weights
 // are; and memory is used exactly as planned.
+#include "support/test_device.h"
 #include "train/small_models.h"
 
 #include "plan/planner.h"

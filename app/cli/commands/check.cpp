@@ -1,6 +1,7 @@
 #include "check.h"
 
 #include "engine/check.h"
+#include "engine/hardware.h"
 #include "engine/runs.h"
 
 #include <algorithm>
@@ -15,6 +16,7 @@ struct GoldenOptions {
   std::string folder;
   bool verbose = false;
   bool json = false;
+  std::string device = "auto";
 };
 
 /// How much of its bound an error takes; what is no number takes more than all.
@@ -56,6 +58,8 @@ Json toJson(const GoldenResult& result) {
   return {{"case", result.caseName},
           {"several_micro_batches", result.setting.severalMicroBatches},
           {"recompute", toString(result.setting.recompute)},
+          {"resident", result.setting.resident},
+          {"device", result.setting.device},
           {"device_limit", result.deviceLimit},
           {"passed", result.passed()},
           {"comparisons", std::move(comparisons)}};
@@ -64,8 +68,9 @@ Json toJson(const GoldenResult& result) {
 Result<int> golden(Program& program, const GoldenOptions& options) {
   Console& console = program.console;
   if (options.json) console.reserveOutput();
+  MILLRACE_CHECK(checkDevice(options.device, "--device"));
   MILLRACE_TRY(const std::vector<Path> cases, goldenCases(program.files, options.folder));
-  const std::vector<GoldenSetting> settings = goldenSettings();
+  const std::vector<GoldenSetting> settings = goldenSettings(options.device == "auto" ? "cpu" : options.device);
   std::size_t ran = 0, failures = 0, refused = 0;
   Json results = Json::array();
   for (const Path& folder : cases)
@@ -146,6 +151,8 @@ void addCheck(CLI::App& app, Program& program) {
       ->add_option("DIR", goldenOptions->folder, "A case (config.json, weights, expected.json), or a folder of cases")
       ->required();
   reference->add_flag("--verbose", goldenOptions->verbose, "Print every comparison, not only those that fail");
+  reference->add_option("--device", goldenOptions->device, "What computes: auto (the CPU), cpu or cuda:N")
+      ->option_text("auto|cpu|cuda:N");
   reference->add_flag("--json", goldenOptions->json, "Print every comparison as JSON");
   const auto [saved, checkpointOptions] =
       addCommand(*group, program, "checkpoint", "Read checkpoints whole and compare with their checksums",

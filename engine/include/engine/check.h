@@ -25,7 +25,9 @@ struct GoldenSetting {
   bool severalMicroBatches =
       false; ///< one a row (or, of a single row, two that share its targets) instead of one for all
   Recompute recompute = Recompute::Full;
+  bool resident = false; ///< all state on the device; otherwise all on the host, streamed
   int threads = 2;
+  std::string device = "cpu"; ///< "cpu" or "cuda:N"
   std::string name() const;
 };
 
@@ -38,14 +40,14 @@ struct GoldenResult {
 };
 
 /// Runs one case folder (config.json, weights, expected.json) in fp32 under the smallest device limit: loss, logits,
-/// every gradient, six optimizer steps, greedy decoding, and the packed row where there is one. Errors: BadInput for a
-/// folder that is no such case.
+/// every gradient (where state is streamed), six optimizer steps, greedy decoding, and the packed row where there is
+/// one. Errors: BadInput for a folder that is no such case; what opening the device gave.
 Result<GoldenResult> checkGolden(FileSystem& files, const Path& folder, const GoldenSetting& setting);
 
 /// The folder itself, or its subfolders, that hold an expected.json; BadInput when there is none.
 Result<std::vector<Path>> goldenCases(FileSystem& files, const Path& folder);
 
-/// Every recompute policy with one and with several micro-batches.
-std::vector<GoldenSetting> goldenSettings();
+/// Every recompute policy with one and with several micro-batches, streamed; and resident without recomputing.
+std::vector<GoldenSetting> goldenSettings(const std::string& device = "cpu");
 
 } // namespace millrace
