@@ -27,10 +27,10 @@ class TestCheckCommand : public QObject {
     QVERIFY2(outcome.code == 0, outcome.error.constData());
     QVERIFY(outcome.object()["passed"].toBool());
     const QJsonArray results = outcome.object()["results"].toArray();
-    QCOMPARE(results.size(), 6); // three recompute policies, one and several micro-batches
+    QCOMPARE(results.size(), 8); // three recompute policies and resident, one and several micro-batches
     QSet<QString> settings;
     for (const QJsonValue& result : results) {
-      settings.insert(result["recompute"].toString() +
+      settings.insert(result["recompute"].toString() + (result["resident"].toBool() ? " resident" : "") +
                       (result["several_micro_batches"].toBool() ? " several" : " one"));
       QVERIFY(result["device_limit"].toInteger() > 0);
       QVERIFY(result["comparisons"].toArray().size() > 50);
@@ -39,7 +39,7 @@ class TestCheckCommand : public QObject {
         QVERIFY(comparison["error"].toDouble() <= comparison["bound"].toDouble());
       }
     }
-    QCOMPARE(settings.size(), 6);
+    QCOMPARE(settings.size(), 8);
   }
 
   void aChangedExpectationFails() {
@@ -50,9 +50,9 @@ class TestCheckCommand : public QObject {
     writeFile(folder + "/expected.json", QJsonDocument(expected).toJson());
     const Outcome outcome = runProgram({"check", "golden", folder});
     QCOMPARE(outcome.code, 1);
-    QVERIFY2(isOneError(outcome, {"6 of 6"}), outcome.error.constData());
-    QCOMPARE(outcome.out.count("FAILED loss after six steps: error "), 6);
-    QCOMPARE(outcome.out.count("  FAILED "), 6); // and nothing else
+    QVERIFY2(isOneError(outcome, {"8 of 8"}), outcome.error.constData());
+    QCOMPARE(outcome.out.count("FAILED loss after six steps: error "), 8);
+    QCOMPARE(outcome.out.count("  FAILED "), 8); // and nothing else
   }
 
   void aCaseThatCannotBeReadIsBadInput_data() {

@@ -1,6 +1,7 @@
 #include "train/charts_panel.h"
 
 #include "charts/chart_export.h"
+#include "charts/csv_export.h"
 #include "charts/smoothed_column.h"
 #include "style/icons.h"
 #include "style/numbers.h"
@@ -228,9 +229,17 @@ void ChartsPanel::chooseExport(Export format) {
   dialog->setDefaultSuffix(ending);
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   connect(dialog, &QFileDialog::fileSelected, chart, [this, chart, format](const QString& path) {
-    const auto done = format == Export::Png   ? exportPng(*chart, path, chart->size())
-                      : format == Export::Svg ? exportSvg(*chart, path, chart->size())
-                                              : exportCsv(*chart, path, false);
+    if (format == Export::Csv) {
+      auto* file = new CsvExport(*chart, path, false, this);
+      connect(file, &CsvExport::finished, this, [this, file](const QString& error) {
+        file->deleteLater();
+        if (!error.isEmpty()) Q_EMIT exportFailed(error);
+      });
+      file->start();
+      return;
+    }
+    const auto done =
+        format == Export::Png ? exportPng(*chart, path, chart->size()) : exportSvg(*chart, path, chart->size());
     if (!done) Q_EMIT exportFailed(QString::fromStdString(done.error().message));
   });
   dialog->open();
