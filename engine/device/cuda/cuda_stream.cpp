@@ -5,6 +5,7 @@
 #include "device/cuda/driver.h"
 
 #include <cassert>
+#include <cstring>
 #include <fmt/format.h>
 
 namespace millrace {
@@ -153,8 +154,14 @@ void CudaStream::copy(void* destination, const void* source, Bytes bytes) {
 }
 
 void CudaStream::zero(void* destination, Bytes bytes) {
-  if (bytes > 0)
+  if (bytes <= 0) return;
+  activate();
+  cudaPointerAttributes where{};
+  cuda::check(cudaPointerGetAttributes(&where, destination), "looking up memory");
+  if (where.type == cudaMemoryTypeDevice)
     cuda::check(cudaMemsetAsync(destination, 0, static_cast<std::size_t>(bytes), submit()), "setting memory to zero");
+  else // the GPU would write it over the bus
+    hostTask([destination, bytes] { std::memset(destination, 0, static_cast<std::size_t>(bytes)); });
 }
 
 void CudaStream::hostTask(std::function<void()> task) {

@@ -1,0 +1,179 @@
+// Memory, streams, events and host signals of the CUDA device.
+#include "device/cuda/gpu.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+#include <thread>
+
+using namespace millrace;
+using millrace::test::Gpu;
+
+class TestCudaStreams : public QObject {
+  Q_OBJECT
+
+  static std::vector<int> counted(std::size_t count) {
+    std::vector<int> values(count);
+    std::iota(values.begin(), values.end(), 1);
+    return values;
+  }
+  static Bytes sizeOf(const std::vector<int>& values) { return static_cast<Bytes>(values.size() * sizeof(int)); }
+
+ private Q_SLOTS:
+  void memoryIsZeroAndCapped() {
+    Gpu gpu;
+    MILLRACE_NEED_GPU(gpu);
+    for (const MemorySpace space : {MemorySpace::Device, MemorySpace::Host}) {
+      const Bytes odd = 5 * MiB + 12;
+      const auto stream = gpu.device().createStream("copy");
+      {
+        const Buffer buffer = gpu.allocate(odd, space);
+        QCOMPARE(gpu.device().memoryUse(space).used, odd);
+        std::vector<char> back(static_cast<std::size_t>(odd), 1);
+        stream->copy(back.data(), buffer.data(), odd);
+        stream->synchronize();
+        QVERIFY(std::all_of(back.begin(), back.end(), [](char c) { return c == 0; }));
+        const auto refused = gpu.device().allocate(8 * GiB, space, "the rest");
+        QVERIFY(!refused);
+        QVERIFY(refused.error().kind == ErrorKind::DoesNotFit);
+        QVERIFY(refused.error().message.find("the rest") != std::string::npos);
+      }
+      QCOMPARE(gpu.device().memoryUse(space).used, Bytes{0});
+      QCOMPARE(gpu.device().memoryUse(space).peak, odd);
+    }
+  }
+
+  void moreThanTheGpuHasIsAnError() {
+    ThreadPool pool(1);
+    Gpu gpu;
+    MILLRACE_NEED_GPU(gpu);
+    const auto large = valueOrThrow(createCudaDevice(pool, 0, 100'000 * GiB, GiB));
+    const auto refused = large->allocate(50'000 * GiB, MemorySpace::Device, "everything");
+    QVERIFY(!refused);
+    QVERIFY(refused.error().kind == ErrorKind::DoesNotFit);
+    QVERIFY(refused.error().message.find("everything") != std::string::npos);
+    QVERIFY(large->allocate(MiB, MemorySpace::Device, "a little").has_value()); // and it goes on
+  }
+
+  void copiesGoThereAndBack() {
+    Gpu gpu;
+    MILLRACE_NEED_GPU(gpu);
+    const std::vector<int> values = counted(1'000'003);
+    const Buffer pinned = gpu.allocate(sizeOf(values), MemorySpace::Host), device = gpu.allocate(sizeOf(values));
+    std::memcpy(pinned.data(), values.data(), static_cast<std::size_t>(sizeOf(values)));
+    const auto in = gpu.device().createStream("in"), out = gpu.device().createStream("out");
+    in->copy(device.data(), pinned.data(), sizeOf(values));
+    out->wait(in->record());
+    std::vector<int> back(values.size());
+    out->copy(back.data(), device.data(), sizeOf(values));
+    out->synchronize();
+    QVERIFY(back == values);
+    QCOMPARE(in->use().copiedBytes, sizeOf(values));
+    QVERIFY(in->use().copySeconds > 0);
+    QVERIFY(in->use().busySeconds >= in->use().copySeconds);
+    for (const Buffer* buffer : {&pinned, &device}) {
+      in->zero(buffer->data() + 4, 8);
+      in->copy(back.data(), buffer->data(), 16);
+      in->synchronize();
+      QVERIFY((std::vector<int>(back.begin(), back.begin() + 4) == std::vector<int>{1, 0, 0, 4}));
+    }
+  }
+
+  /// The host announces it after the work that waits has been submitted, and submitting does not wait.
+  void streamsWaitForTheHost() {
+    Gpu gpu;
+    MILLRACE_NEED_GPU(gpu);
+    const Buffer pinned = gpu.allocate(sizeof(int), MemorySpace::Host), device = gpu.allocate(sizeof(int));
+    const auto stream = gpu.device().createStream("in");
+    for (int round = 1; round <= 3000; ++round) { // words are used again
+      const HostSignal signal = gpu.device().createHostSignal();
+      const auto begin = std::chrono::steady_clock::now();
+      stream->wait(signal.event(), Stall::Optimizer);
+      stream->copy(device.data(), pinned.data(), sizeof(int));
+      const Event done = stream->record();
+      const bool measured = round % 1000 == 0;
+      if (measured) {
+        QVERIFY(std::chrono::steady_clock::now() - begin < std::chrono::seconds(1));
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        QVERIFY(!done.ready());
+        QVERIFY(!signal.event().ready());
+      }
+      std::memcpy(pinned.data(), &round, sizeof round);
+      signal.signal();
+      done.synchronize();
+      int seen = 0;
+      stream->copy(&seen, device.data(), sizeof seen);
+      stream->synchronize();
+      QCOMPARE(seen, round);
+    }
+    QVERIFY(stream->use().stallSeconds[static_cast<std::size_t>(Stall::Optimizer)] >= 0.05);
+    QVERIFY(stream->use().stallSeconds[static_cast<std::size_t>(Stall::Weights)] == 0);
+  }
+
+  void aFailedUpdateFailsWhoeverWaitedForIt() {
+    Gpu gpu;
+    MILLRACE_NEED_GPU(gpu);
+    const auto stream = gpu.device().createStream("in");
+    const HostSignal unused = gpu.device().createHostSignal();
+    unused.fail({ErrorKind::Failed, "nobody minds"});
+    stream->synchronize();
+    const HostSignal signal = gpu.device().createHostSignal();
+    stream->wait(signal.event());
+    const Event after = stream->record();
+    signal.fail({ErrorKind::Interrupted, "given up"});
+    QVERIFY_EXCEPTION_THROWN(signal.event().synchronize(), EngineException);
+    try {
+      after.synchronize();
+      QFAIL("it must not be believed");
+    } catch (const EngineException& problem) {
+      QVERIFY(problem.error().kind == ErrorKind::Interrupted);
+      QCOMPARE(problem.error().message, std::string("given up"));
+    }
+  }
+
+  void hostTasksRunInOrderAndTellTheirFailure() {
+    Gpu gpu;
+    MILLRACE_NEED_GPU(gpu);
+    const auto stream = gpu.device().createStream("in"), other = gpu.device().createStream("other");
+    std::vector<int> order;
+    for (int i = 0; i < 100; ++i) stream->hostTask([&order, i] { order.push_back(i); });
+    stream->synchronize();
+    QCOMPARE(order.size(), std::size_t{100});
+    QVERIFY(std::is_sorted(order.begin(), order.end()));
+    stream->hostTask([] { throw EngineException({ErrorKind::OutOfSpace, "no room"}); });
+    other->wait(stream->record());
+    try {
+      other->synchronize();
+      QFAIL("a failed task must be told");
+    } catch (const EngineException& problem) {
+      QVERIFY(problem.error().kind == ErrorKind::OutOfSpace);
+    }
+  }
+
+  void streamsOverlap() {
+    Gpu gpu;
+    MILLRACE_NEED_GPU(gpu);
+    const auto first = gpu.device().createStream("first"), second = gpu.device().createStream("second");
+    std::atomic<bool> released = false;
+    const HostSignal signal = gpu.device().createHostSignal();
+    first->wait(signal.event());
+    second->hostTask([&] { released = true; });
+    second->synchronize(); // while the first still stands
+    QVERIFY(released);
+    signal.signal();
+    first->synchronize();
+  }
+
+  void otherGpusAndNamesAreRefused() {
+    ThreadPool pool(1);
+    QVERIFY(!createCudaDevice(pool, 99, GiB, GiB));
+    for (const char* name : {"cuda:", "cuda:x", "cuda:-1", "cuda:0x", "gpu", ""}) {
+      const auto opened = openDevice(name, pool, GiB, GiB);
+      QVERIFY2(!opened && opened.error().kind == ErrorKind::BadInput, name);
+    }
+  }
+};
+
+QTEST_MAIN(TestCudaStreams)
+#include "test_cuda_streams.moc"
