@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/device.h"
+#include "device/kernels.h"
 
 #include <QtTest>
 #include <memory>

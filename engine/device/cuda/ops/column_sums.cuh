@@ -58,9 +58,9 @@ __global__ void addPartialsKernel(const float* partials, std::int64_t parts, std
   if (column >= columns) return;
 #pragma unroll
   for (int k = 0; k < K; ++k) {
-    float sum = 0;
+    double sum = 0; // few columns: it costs nothing
     for (std::int64_t part = 0; part < parts; ++part) sum += partials[(part * K + k) * columns + column];
-    targets.values[k][column] += sum;
+    targets.values[k][column] = static_cast<float>(targets.values[k][column] + sum);
   }
 }
 

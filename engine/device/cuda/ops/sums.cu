@@ -43,12 +43,14 @@ __global__ void partialSumsKernel(const float* x, std::int64_t count, double* pa
   if (threadIdx.x == 0) partials[blockIdx.x] = sum;
 }
 
+/// Squares are written, plain sums added to what is there.
+template <bool Squares>
 __global__ void addPartialsKernel(const double* partials, int count, double* total) {
   double sum = 0;
   for (int i = static_cast<int>(threadIdx.x); i < count; i += threadsOfBlock) sum += partials[i];
   __shared__ double scratch[32];
   sum = blockSum(sum, scratch);
-  if (threadIdx.x == 0) *total += sum;
+  if (threadIdx.x == 0) *total = Squares ? sum : *total + sum;
 }
 
 template <bool Squares>
@@ -61,7 +63,7 @@ void addSum(cudaStream_t stream, const TensorView& x, const TensorView& total, c
   auto* partials = reinterpret_cast<double*>(workspace.data);
   partialSumsKernel<Squares><<<blocks, threadsOfBlock, 0, stream>>>(dataOf<const float>(x), count, partials);
   checkLaunch("the kernel of partial sums");
-  addPartialsKernel<<<1, threadsOfBlock, 0, stream>>>(partials, blocks, dataOf<double>(total));
+  addPartialsKernel<Squares><<<1, threadsOfBlock, 0, stream>>>(partials, blocks, dataOf<double>(total));
   checkLaunch("the kernel that adds partial sums");
 }
 
