@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 
 namespace millrace::cuda {
 
@@ -18,7 +19,7 @@ struct ForwardTiles {
   int rowTiles;            // of 16 queries, a warp
   int warps;               // of a block
   int keys;                // of a tile
-  int blocksPerProcessor;  // that registers and shared memory are meant to allow
+  int blocksPerProcessor; // that registers and shared memory are meant to allow
 
   constexpr int queries() const { return rowTiles * 16 * warps; }
   constexpr int threads() const { return warps * 32; }
@@ -30,7 +31,7 @@ struct ForwardTiles {
 constexpr ForwardTiles forwardTiles(int headSize) {
   switch (headSize) {
   case 64:
-    return {64, 2, 4, 64, 3};
+    return {64, 2, 4, 64, 2};
   case 256:
     return {256, 1, 4, 64, 1};
   default:
@@ -54,8 +55,8 @@ struct BackwardTiles {
   constexpr int ownBytes() const { return inShared ? 2 * rows() * headSize * 2 : 0; }
   /// One of the two operands of a tile.
   constexpr int operandBytes() const { return streamed * headSize * 2; }
-  /// A tile: both operands, and three numbers for each row.
-  constexpr int stageBytes() const { return 2 * operandBytes() + 3 * streamed * 4; }
+  /// A tile: both operands, and three numbers for each row. Tiles begin at multiples of 128 bytes.
+  constexpr int stageBytes() const { return (2 * operandBytes() + 3 * streamed * 4 + 127) / 128 * 128; }
   constexpr int sharedBytes() const { return ownBytes() + 2 * stageBytes(); }
 };
 
@@ -81,21 +82,21 @@ constexpr BackwardTiles queryGradientTiles(int headSize) {
   }
 }
 
-/// The kernels in plain arithmetic, for any head size: 16 x 16 threads, 4 x 4 scores each. Columns of the result beyond
-/// `columns` are another block's, which computes the scores again.
+/// The kernels in plain arithmetic, for any head size: 16 x 16 threads, 4 x 4 scores each. A block makes some columns of
+/// the results, 64 or 128; where heads are larger, others make the rest and compute the scores again.
 struct GeneralTiles {
-  static constexpr int rows = 64;    // own rows of a block
-  static constexpr int streamed = 64; // rows of a tile
+  static constexpr int rows = 64; // own rows of a block, and streamed rows of a tile
   static constexpr int threads = 256;
-  static constexpr int slice = 32;   // elements of heads, or rows, that lie in shared memory at a time
-  static constexpr int stride = 68;  // floats from row to row: a multiple of 4 that spreads over the banks
+  static constexpr int slice = 32;  // elements of heads, or streamed rows, that lie in shared memory at a time
+  static constexpr int stride = 68; // floats from row to row: whole vectors of 16 bytes, spread over the banks
 
-  static constexpr int sliceFloats(int columns) { return slice * (columns > stride ? columns : stride); }
-  /// Slices of both operands and the weights (probabilities, or their gradients).
-  static constexpr int sharedBytes(int columns) {
-    const int slices = 2 * slice * stride;
-    return ((slices > slice * columns ? slices : slice * columns) + streamed * stride) * 4;
+  static constexpr int columns(std::int64_t headSize) { return headSize <= 64 ? 64 : 128; }
+  /// Slices of two operands of a product of heads, or of one operand of a product with weights.
+  static constexpr int sliceFloats(int columns) {
+    return 2 * slice * stride > slice * columns ? 2 * slice * stride : slice * columns;
   }
+  /// With them, the weights (probabilities, or gradients of scores) and three numbers for each streamed row.
+  static constexpr int sharedBytes(int columns) { return (sliceFloats(columns) + rows * stride + 3 * rows) * 4; }
 };
 
 constexpr int mostAttentionSharedBytes() {
