@@ -1,6 +1,5 @@
 #include "engine/hardware.h"
 
-#include "device/device.h"
 #include "hardware/detect.h"
 #include "hardware/nvidia.h"
 #include "hardware/profile_text.h"
@@ -15,7 +14,7 @@ HardwareProfile inspectMachine(const std::vector<std::filesystem::path>& folders
 
 std::vector<std::string> gpuNotices(const HardwareProfile& profile) {
   if (!profile.name.empty()) return {}; // of another machine, or of another day
-  return gpuNotices(profile, builtWithCuda());
+  return gpuNotices(profile, false);
 }
 
 Status checkDevice(const std::string& device, const std::string& what) {
@@ -23,7 +22,6 @@ Status checkDevice(const std::string& device, const std::string& what) {
   const bool number = device.starts_with("cuda:") && device.size() > 5 && device.size() < 10 &&
                       device.find_first_not_of("0123456789", 5) == std::string::npos;
   if (!number) return badInput(fmt::format("{} is '{}', expected auto, cpu or cuda:N", what, device));
-  if (builtWithCuda()) return {};
   return badInput(fmt::format("{} is {}, but this program was built without CUDA: use auto or cpu", what, device));
 }
 

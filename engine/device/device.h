@@ -88,9 +88,6 @@ std::unique_ptr<Device> createCpuDevice(ThreadPool& pool, Bytes deviceLimit, Byt
 /// memory. The pool touches host memory and must outlive the device.
 Result<std::unique_ptr<Device>> createCudaDevice(ThreadPool& pool, int index, Bytes deviceLimit, Bytes hostLimit);
 
-/// Whether this build has createCudaDevice().
-bool builtWithCuda();
-
 /// "cpu" or "cuda:N". Errors: BadInput for another name; createCudaDevice()'s.
 Result<std::unique_ptr<Device>> openDevice(const std::string& name, ThreadPool& pool, Bytes deviceLimit,
                                            Bytes hostLimit);

@@ -3,10 +3,6 @@
 
 namespace millrace {
 
-bool builtWithCuda() {
-  return false;
-}
-
 Result<std::unique_ptr<Device>> createCudaDevice(ThreadPool&, int, Bytes, Bytes) {
   return failed("this build has no CUDA: install the CUDA Toolkit (12.8 or newer) and build again, or train with "
                 "--device cpu");

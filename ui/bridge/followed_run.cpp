@@ -60,9 +60,10 @@ void FollowedRun::read(const std::shared_ptr<Reader>& reader, const std::filesys
   WatchOptions options;
   options.patienceSeconds = 1e9; // as long as the window shows it
   options.onKilled = [&](const std::string& reason) {
+    const bool gone = !reader->files.exists(directory);
     tell([&] {
       reader->killed = true;
-      reader->reason = reason;
+      reader->reason = gone ? tr("the folder of the run is gone").toStdString() : reason;
     });
   };
   auto watch = RunWatch::open(reader->files, directory, options);
@@ -97,10 +98,9 @@ void FollowedRun::drain() {
     reason = m_reader->reason;
   }
   if (const std::vector<RunEvent> events = m_reader->box.take(); !events.empty()) Q_EMIT eventsArrived(events);
-  if (ended)
+  // A killed run can be resumed from here; that somebody else does so is seen all the same.
+  if (ended || killed)
     setLink(FeedLink::Ended, toQt(reason));
-  else if (killed)
-    setLink(FeedLink::Reconnecting, toQt(reason));
   else if (opened)
     setLink(FeedLink::Connected);
 }

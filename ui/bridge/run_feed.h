@@ -16,7 +16,7 @@ enum class FeedLink {
   Opening,      ///< nothing has been heard yet
   Connected,    ///< what happens is told as it happens
   Reconnecting, ///< was heard, is not now; it is being tried again
-  Ended,        ///< nothing more will come
+  Ended,        ///< nobody works on the run: nothing more comes, unless somebody goes on with it
 };
 
 /// All members on the GUI thread. Requests only ask: events tell what came of them, requestFailed() what went wrong.

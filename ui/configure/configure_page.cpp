@@ -45,7 +45,7 @@ ConfigurePage::ConfigurePage(ProjectDocument& document, PathChooser chooser, Pla
   auto* jsonTab = new QWidget(m_tabs);
   (new QVBoxLayout(jsonTab))->addWidget(m_json);
   m_tabs->setDocumentMode(true); // no frame, and the window's own background
-  m_tabs->addTab(formTab, tr("&Form"));
+  m_tabs->addTab(formTab, tr("F&orm"));
   m_tabs->addTab(jsonTab, tr("&JSON"));
 
   auto* splitter = new QSplitter(Qt::Horizontal, this);

@@ -56,7 +56,7 @@ JsonView::JsonView(ProjectDocument& document, QWidget* parent)
   layout->addWidget(m_problem);
   connect(&document, &ProjectDocument::changed, this, &JsonView::showText);
   connect(&document, &ProjectDocument::validated, this, &JsonView::showProblem);
-  connect(&document, &ProjectDocument::loaded, this, [this] { m_edit->document()->clearUndoRedoStacks(); });
+  connect(&document, &ProjectDocument::replaced, this, [this] { m_edit->document()->clearUndoRedoStacks(); });
   connect(m_edit, &QPlainTextEdit::textChanged, this, &JsonView::takeText);
   showText();
 }

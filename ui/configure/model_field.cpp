@@ -92,7 +92,7 @@ ModelField::ModelField(ProjectDocument& project, const PathChooser& chooser, QWi
   layout->addWidget(m_pages);
   setFocusProxy(m_kind);
   connect(m_kind, &QComboBox::currentIndexChanged, this, &ModelField::choose);
-  connect(&project, &ProjectDocument::loaded, this, [this] {
+  connect(&project, &ProjectDocument::replaced, this, [this] {
     m_pages->setCurrentIndex(Folder);
     refresh();
   });

@@ -99,6 +99,7 @@ void ProjectDocument::startNew(std::string text) {
   m_savedText = text;
   replace(std::move(text));
   announce(before);
+  Q_EMIT replaced();
 }
 
 void ProjectDocument::load(const QString& path) {
@@ -122,6 +123,7 @@ void ProjectDocument::load(const QString& path) {
         m_savedText = *text;
         replace(*text);
         announce(before);
+        Q_EMIT replaced();
         Q_EMIT loaded();
       });
 }

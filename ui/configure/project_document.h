@@ -69,7 +69,8 @@ class ProjectDocument : public QObject {
   void titleChanged();
   /// The text was checked; see error(). key and message are empty when it is valid.
   void validated(bool valid, const QString& key, const QString& message);
-  void loaded();
+  void replaced(); ///< the text is another project's: nothing of the last one is to be gone back to
+  void loaded();   ///< from a file; after replaced()
   void loadFailed(const QString& message);
   void saved();
   /// changedOnDisk: by another program; save(true) replaces it.

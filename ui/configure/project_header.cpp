@@ -70,7 +70,7 @@ ProjectHeader::ProjectHeader(ProjectDocument& document, QWidget* parent)
   connect(&document, &ProjectDocument::titleChanged, this, &ProjectHeader::showTitle);
   connect(&document, &ProjectDocument::dirtyChanged, this, &ProjectHeader::showTitle);
   connect(&document, &ProjectDocument::saveFailed, this, &ProjectHeader::showFailure);
-  for (const auto done : {&ProjectDocument::saved, &ProjectDocument::loaded})
+  for (const auto done : {&ProjectDocument::saved, &ProjectDocument::replaced})
     connect(&document, done, m_failure, &QWidget::hide);
   showTitle();
 }

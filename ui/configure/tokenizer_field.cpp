@@ -22,7 +22,7 @@ TokenizerField::TokenizerField(ProjectDocument& project, QWidget* parent)
   layout->addWidget(m_kind, 0, Qt::AlignLeft);
   setFocusProxy(m_kind);
   connect(m_kind, &QComboBox::currentIndexChanged, this, &TokenizerField::choose);
-  connect(&project, &ProjectDocument::loaded, this, [this] {
+  connect(&project, &ProjectDocument::replaced, this, [this] {
     m_file = false;
     refresh();
   });

@@ -142,9 +142,9 @@ CanITrain::CanITrain(QWidget* parent)
   m_configure->hide();
 
   auto* form = new QFormLayout;
-  form->addRow(tr("M&odel:"), m_model);
+  form->addRow(tr("Mo&del:"), m_model);
   form->addRow(tr("M&achine:"), m_machine);
-  form->addRow(tr("&RAM:"), m_ram);
+  form->addRow(tr("RA&M:"), m_ram);
   form->addRow(tr("&NVMe:"), m_nvme);
   auto* verdict = new QHBoxLayout;
   verdict->addWidget(m_icon, 0, Qt::AlignTop);

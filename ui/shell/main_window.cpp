@@ -4,7 +4,7 @@
 #include "bridge/text.h"
 #include "configure/configure_page.h"
 #include "configure/project_document.h"
-#include "engine/runs.h"
+#include "shell/interrupted_runs.h"
 #include "shell/start_page.h"
 #include "style/icons.h"
 #include "style/theme.h"
@@ -42,10 +42,6 @@ const QString trainLayoutKey = QStringLiteral("window/train");
 const QString themeKey = QStringLiteral("window/theme");
 constexpr int stateVersion = 1;
 
-/// Runs older than this are history, not something that was broken off.
-constexpr double interruptedShownSeconds = 60.0 * 24 * 3600;
-constexpr std::size_t mostInterrupted = 5;
-
 enum class PlaceKind { File, Run, Model, Other };
 
 PlaceKind kindOf(const QString& path) {
@@ -53,22 +49,6 @@ PlaceKind kindOf(const QString& path) {
   const QDir folder(path);
   if (folder.exists(QStringLiteral("run.json"))) return PlaceKind::Run;
   return folder.exists(QStringLiteral("config.json")) ? PlaceKind::Model : PlaceKind::Other;
-}
-
-std::vector<InterruptedRun> interruptedRuns() {
-  std::vector<InterruptedRun> found;
-  LocalFileSystem files;
-  const auto folder = runsFolder();
-  if (!folder) return found;
-  const auto runs = runsIn(files, *folder);
-  if (!runs) return found;
-  const double now = static_cast<double>(QDateTime::currentSecsSinceEpoch());
-  for (const RunInfo& run : *runs) {
-    if (run.outcome != RunOutcome::Interrupted || now - run.changed > interruptedShownSeconds) continue;
-    found.push_back({toQt(run.name), toQt(run.path), toQt(run.reason), run.last ? run.last->step : 0, run.changed});
-    if (found.size() == mostInterrupted) break;
-  }
-  return found;
 }
 
 } // namespace
@@ -108,6 +88,9 @@ MainWindow::MainWindow(Theme& theme, QSettings& settings, const QString& cacheFo
   m_train->restoreLayout(settings.value(trainLayoutKey).toByteArray());
   m_start->setRecentProjects(m_recentProjects.places());
   m_start->setRecentRuns(m_recentRuns.places());
+  connect(m_pages, &QStackedWidget::currentChanged, this, [this] {
+    if (page() == Page::Start) lookForInterrupted();
+  });
   lookForInterrupted();
   showPage(Page::Start);
   updateActions();
@@ -279,7 +262,10 @@ void MainWindow::connectPages() {
 void MainWindow::showSession(RunSession* session) {
   m_train->show(session);
   m_recentRuns.add(session->feed().place());
-  connect(session, &RunSession::stateChanged, this, &MainWindow::updateActions);
+  connect(session, &RunSession::stateChanged, this, [this, session] {
+    updateActions();
+    if (session->feed().link() == FeedLink::Ended) lookForInterrupted();
+  });
   showPage(Page::Train);
   updateActions();
 }

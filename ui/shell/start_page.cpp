@@ -132,8 +132,8 @@ QWidget* StartPage::makeBeginnings() {
   };
   add(tr("&Open a project…"), QStringLiteral("folder"), QStringLiteral("openProject"),
       [this] { Q_EMIT openProjectRequested({}); });
-  add(tr("Open a &run…"), QStringLiteral("chart"), QStringLiteral("openRun"), [this] { Q_EMIT openRunRequested({}); });
-  add(tr("Follow a run on another &machine…"), QStringLiteral("remote"), QStringLiteral("openRemote"),
+  add(tr("Open a r&un…"), QStringLiteral("chart"), QStringLiteral("openRun"), [this] { Q_EMIT openRunRequested({}); });
+  add(tr("Fo&llow a run on another machine…"), QStringLiteral("remote"), QStringLiteral("openRemote"),
       [this] { Q_EMIT openRemoteRequested(); });
   auto* hint = new QLabel(tr("A project file, a model folder or the folder of a run can also be dropped anywhere."));
   hint->setWordWrap(true);

@@ -2,6 +2,8 @@
 // whether a model could be trained on a machine at all.
 #pragma once
 
+#include "shell/interrupted_runs.h"
+
 #include <QStringList>
 #include <QWidget>
 
@@ -12,15 +14,6 @@ class QVBoxLayout;
 namespace millrace::ui {
 
 class CanITrain;
-
-/// A run that could be gone on with.
-struct InterruptedRun {
-  QString name;
-  QString directory;
-  QString reason;
-  qint64 step = 0;
-  double changed = 0; ///< seconds since 1970
-};
 
 class StartPage final : public QWidget {
   Q_OBJECT

@@ -132,14 +132,14 @@ RunHeader::RunHeader(QWidget* parent)
                      tr("Save the state and end; the run can be resumed from there"), QStringLiteral("stopButton"));
   m_discard = addButton(tr("&Discard…"), QStringLiteral("discard"),
                         tr("End at once without saving; the last checkpoint stands"), QStringLiteral("discardButton"));
-  m_resumeRun = addButton(tr("&Resume"), QStringLiteral("play"), tr("Go on from the last checkpoint, in this window"),
+  m_resumeRun = addButton(tr("Res&ume"), QStringLiteral("play"), tr("Go on from the last checkpoint, in this window"),
                           QStringLiteral("resumeRunButton"));
   m_resumeDetached = addButton(tr("Resume de&tached"), QStringLiteral("play"),
                                tr("Go on from the last checkpoint in a program of its own, which outlives this window"),
                                QStringLiteral("resumeDetachedButton"));
   m_reconnect = addButton(tr("Reco&nnect now"), QStringLiteral("remote"), tr("Try again at once"),
                           QStringLiteral("reconnectButton"));
-  m_folder = addButton(tr("Open &folder"), QStringLiteral("folder"), tr("Show the run's files"),
+  m_folder = addButton(tr("Ope&n folder"), QStringLiteral("folder"), tr("Show the run's files"),
                        QStringLiteral("folderButton"));
   for (QPushButton* button :
        {m_pause, m_continue, m_checkpoint, m_stop, m_discard, m_resumeRun, m_resumeDetached, m_reconnect, m_folder})

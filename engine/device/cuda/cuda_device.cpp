@@ -110,10 +110,6 @@ MemoryUse CudaDevice::memoryUse(MemorySpace space) const {
   return m_use[static_cast<int>(space)];
 }
 
-bool builtWithCuda() {
-  return true;
-}
-
 Result<std::unique_ptr<Device>> createCudaDevice(ThreadPool& pool, int index, Bytes deviceLimit, Bytes hostLimit) {
   return CudaDevice::create(pool, index, deviceLimit, hostLimit);
 }

@@ -70,12 +70,29 @@ class TestFollowedRun : public QObject {
       child.signal(SIGKILL);
       QVERIFY(!child.wait().finished);
     }
-    TRY(run.link() == FeedLink::Reconnecting);
+    TRY(run.link() == FeedLink::Ended);
     QVERIFY2(!run.linkReason().isEmpty(), "it says why");
     QCOMPARE(runProgram({"resume", directory}).code, 0);
-    TRY(run.link() == FeedLink::Ended);
+    TRY(record.saw(RunState::Finished) && run.link() == FeedLink::Ended);
     QCOMPARE(record.steps().back(), 600);
-    QVERIFY(record.saw(RunState::Finished));
+  }
+
+  void aFolderThatIsGone() {
+    QTemporaryDir folder;
+    const QString directory = folder.filePath("run");
+    FollowedRun run(toPath(directory));
+    FeedRecord record(run);
+    Child child({"train", writeTinyProject(folder.path(), "goose", 100'000), "--run-dir", directory, "--json"});
+    QVERIFY(child.start());
+    QVERIFY(child.waitForOutput("\"step\":3,"));
+    run.open();
+    TRY(!record.steps().isEmpty());
+    child.signal(SIGSTOP); // it would write new files meanwhile
+    QVERIFY(QDir(directory).removeRecursively());
+    child.signal(SIGKILL);
+    QVERIFY(!child.wait().finished);
+    TRY(run.link() == FeedLink::Ended);
+    QVERIFY2(run.linkReason().contains("gone"), qPrintable(run.linkReason()));
   }
 
   void saysWhyNot() {

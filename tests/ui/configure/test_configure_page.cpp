@@ -47,6 +47,19 @@ PlanReport withAdvice() {
 class TestConfigurePage : public QObject {
   Q_OBJECT
  private Q_SLOTS:
+  /// What is undone is what was done to this project, not the one before.
+  void undoEndsAtTheProject() {
+    PageFixture fixture;
+    auto* edit = fixture.page.findChild<QPlainTextEdit*>();
+    QVERIFY(edit);
+    fixture.document.startNew(R"({"format": 1, "name": "another"})");
+    const QString fresh = edit->toPlainText();
+    QVERIFY(fresh.contains("another"));
+    QVERIFY(!edit->document()->isUndoAvailable());
+    edit->undo();
+    QCOMPARE(edit->toPlainText(), fresh);
+  }
+
   void initTestCase() { QLocale::setDefault(QLocale(QLocale::English, QLocale::UnitedStates)); }
 
   void problemIsShownAtItsField_data() {

@@ -16,10 +16,13 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QMenuBar>
 #include <QMessageBox>
 #include <QPushButton>
 #include <QSettings>
+#include <QTabBar>
 #include <QThreadPool>
+#include <QToolButton>
 
 using namespace millrace;
 using namespace millrace::test;
@@ -151,6 +154,7 @@ class TestWorkbench : public QObject {
     const qint64 stopped = desk.step();
     QVERIFY(desk.isEnabled("resumeRunButton"));
     QVERIFY(!desk.isEnabled("pauseButton"));
+    TRY(desk.find<QPushButton>("resumeInterrupted")); // the page of the start knows at once
 
     document.startNew({}); // nothing is left to be asked about
     desk.open();
@@ -191,6 +195,73 @@ class TestWorkbench : public QObject {
     TRY(desk.session() && desk.session()->state() == RunState::Finished);
     QCOMPARE(desk.step(), 400);
     QVERIFY(hasAllSteps(*desk.session()));
+  }
+
+  /// A run of another process that is killed while it is shown can be gone on with from here.
+  void resumesWhatDiedWhileItWasFollowed() {
+    QTemporaryDir folder;
+    Desk desk(folder.path());
+    {
+      Child child({"train", writeTinyProject(folder.path(), "goose", 100'000), "--run-dir", folder.filePath("run"),
+                   "--json", "--set", "checkpoint.every=2"});
+      QVERIFY(child.start());
+      QVERIFY(child.waitForOutput("\"step\":6,"));
+      desk.open().open(folder.filePath("run"));
+      TRY(desk.step() >= 6);
+      child.signal(SIGKILL);
+      QVERIFY(!child.wait().finished);
+    }
+    TRY(desk.isEnabled("resumeRunButton"));
+    QVERIFY(desk.isEnabled("resumeDetachedButton"));
+    QVERIFY(!desk.isEnabled("stopButton"));
+    QVERIFY(!desk.session()->secondsLeft());
+    const qint64 died = desk.step();
+    desk.click("resumeRunButton");
+    TRY(desk.session()->feed().inProcess() && desk.step() > died);
+    desk.session()->discard();
+    TRY(desk.session()->feed().link() == FeedLink::Ended);
+  }
+
+  /// No two things that can be reached by a letter on a page share it, the menus among them.
+  void lettersAreUnique() {
+    QTemporaryDir folder;
+    writeTinyProject(folder.path(), "goose", 100'000);
+    Desk desk(folder.path());
+    desk.open();
+    const auto letterOf = [](const QString& text) {
+      const QKeySequence letter = QKeySequence::mnemonic(text);
+      return letter.isEmpty() ? QString() : letter.toString();
+    };
+    const auto check = [&](const char* page) {
+      QMap<QString, QStringList> owners;
+      const auto add = [&](const QString& text) {
+        if (const QString letter = letterOf(text); !letter.isEmpty()) owners[letter] << text;
+      };
+      for (const QAction* menu : desk.window().menuBar()->actions()) add(menu->text());
+      for (const QAbstractButton* button : desk.window().findChildren<QAbstractButton*>())
+        if (button->isVisible() && button->isEnabled() && !qobject_cast<const QToolButton*>(button))
+          add(button->text());
+      for (const QLabel* label : desk.window().findChildren<QLabel*>())
+        if (label->isVisible() && label->buddy()) add(label->text());
+      for (const QTabBar* tabs : desk.window().findChildren<QTabBar*>())
+        for (int i = 0; tabs->isVisible() && i < tabs->count(); ++i) add(tabs->tabText(i));
+      QVERIFY(owners.size() > 4);
+      for (const QStringList& texts : owners)
+        QVERIFY2(texts.size() == 1, qPrintable(page + (": " + texts.join(" | "))));
+    };
+    check("start");
+    QTest::keyClick(&desk.window(), Qt::Key_2, Qt::ControlModifier);
+    check("configure");
+    QTest::keyClick(&desk.window(), Qt::Key_3, Qt::ControlModifier);
+    check("no run");
+    desk.window().open(folder.filePath("goose.json"));
+    TRY(desk.window().page() == MainWindow::Page::Configure);
+    QTest::keyClick(&desk.window(), Qt::Key_F5);
+    TRY(desk.step() > 2);
+    check("a run");
+    desk.click("stopButton");
+    TRY(desk.isEnabled("resumeRunButton"));
+    check("a run that was stopped");
   }
 
   void followsAHeadlessRun() {
