@@ -20,9 +20,7 @@ struct SharedTile {
   static constexpr int places = pieces % 8 == 0 ? 8 : pieces % 4 == 0 ? 4 : 2;
   static constexpr int rowsPerPlace = 8 / places;
 
-  __device__ static std::uint32_t exchange(int row) {
-    return static_cast<std::uint32_t>(row / rowsPerPlace % places);
-  }
+  __device__ static std::uint32_t exchange(int row) { return static_cast<std::uint32_t>(row / rowsPerPlace % places); }
   /// Byte offset of a piece.
   __device__ static std::uint32_t offset(int row, int piece) {
     return static_cast<std::uint32_t>(row * rowBytes) + ((static_cast<std::uint32_t>(piece) ^ exchange(row)) * 16);
@@ -119,7 +117,9 @@ class TileCopier {
   static constexpr std::uint32_t idle = 0xffffffffu;
   static constexpr int beyond = 1 << 30;
 
-  __device__ static int piece() { return static_cast<int>(threadIdx.x) % across; }
+  __device__ static int piece() {
+    return static_cast<int>(threadIdx.x) % across;
+  }
 
   std::uint32_t m_to; // offset in a tile
   int m_row;
