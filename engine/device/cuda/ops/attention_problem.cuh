@@ -29,7 +29,7 @@ struct HeadRows {
 };
 
 struct AttentionProblem {
-  int batch, queries, keys; // B, Tq, Tk
+  int batch, queries, keys;  // B, Tq, Tk
   int heads, kvHeads, group; // group: query heads that share a key head
   int headSize;
   int window; // 0: no limit

@@ -93,7 +93,9 @@ class QueryGradientBlock {
     m_warpFirstOfLast = __shfl_sync(0xffffffffu, m_firstKey[R - 1][1], 31);
   }
 
-  __device__ std::byte* stage(int step) const { return m_stages + step % 2 * stageBytes; }
+  __device__ std::byte* stage(int step) const {
+    return m_stages + step % 2 * stageBytes;
+  }
 
   /// k and v move on to the next tile.
   __device__ void copyKeys(int step, const __nv_bfloat16*& k, const __nv_bfloat16*& v, int key) const {

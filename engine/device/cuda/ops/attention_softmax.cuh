@@ -72,7 +72,9 @@ class OnlineSoftmax {
       }
     }
   }
-  __device__ float sum(int rowTile, int half) const { return m_sum[rowTile][half]; }
+  __device__ float sum(int rowTile, int half) const {
+    return m_sum[rowTile][half];
+  }
   /// Natural logarithm of the sum of the exponentials of the scaled scores.
   __device__ float logSum(int rowTile, int half, float scale) const {
     return m_largest[rowTile][half] * scale + logf(m_sum[rowTile][half]);

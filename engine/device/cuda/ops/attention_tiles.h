@@ -16,9 +16,9 @@ constexpr std::array<int, 5> matrixHeadSizes{64, 80, 96, 128, 256};
 
 struct ForwardTiles {
   int headSize;
-  int rowTiles;            // of 16 queries, a warp
-  int warps;               // of a block
-  int keys;                // of a tile
+  int rowTiles;           // of 16 queries, a warp
+  int warps;              // of a block
+  int keys;               // of a tile
   int blocksPerProcessor; // that registers and shared memory are meant to allow
 
   constexpr int queries() const { return rowTiles * 16 * warps; }
@@ -32,6 +32,8 @@ constexpr ForwardTiles forwardTiles(int headSize) {
   switch (headSize) {
   case 64:
     return {64, 2, 4, 64, 2};
+  case 128:
+    return {128, 2, 4, 32, 2}; // with 64 keys, only one block would fit a multiprocessor of a consumer card
   case 256:
     return {256, 1, 4, 64, 1};
   default:
@@ -82,8 +84,8 @@ constexpr BackwardTiles queryGradientTiles(int headSize) {
   }
 }
 
-/// The kernels in plain arithmetic, for any head size: 16 x 16 threads, 4 x 4 scores each. A block makes some columns of
-/// the results, 64 or 128; where heads are larger, others make the rest and compute the scores again.
+/// The kernels in plain arithmetic, for any head size: 16 x 16 threads, 4 x 4 scores each. A block makes some columns
+/// of the results, 64 or 128; where heads are larger, others make the rest and compute the scores again.
 struct GeneralTiles {
   static constexpr int rows = 64; // own rows of a block, and streamed rows of a tile
   static constexpr int threads = 256;

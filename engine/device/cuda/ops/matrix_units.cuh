@@ -18,8 +18,8 @@ __device__ inline void multiply(float (&c)[4], const std::uint32_t (&a)[4], std:
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/// Four 8 x 8 matrices of 16 bits. Lane l gives the address of row l % 8 of matrix l / 8, 16 bytes; of matrix i, it gets
-/// row l / 4, columns 2 (l % 4) and the next, in to[i].
+/// Four 8 x 8 matrices of 16 bits. Lane l gives the address of row l % 8 of matrix l / 8, 16 bytes; of matrix i, it
+/// gets row l / 4, columns 2 (l % 4) and the next, in to[i].
 __device__ inline void loadMatrices(std::uint32_t (&to)[4], std::uint32_t address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -63,6 +63,9 @@ __device__ inline void hide(std::uint32_t& value) {
   asm volatile("" : "+r"(value));
 }
 
+__device__ inline void hide(int& value) {
+  asm volatile("" : "+r"(value));
+}
 template <class T>
 __device__ void hide(const T*& pointer) {
   asm volatile("" : "+l"(pointer));
