@@ -95,7 +95,9 @@ class ForwardBlock {
   }
 
   __device__ void scoresOf(float (&scores)[R][keyTiles][4], std::uint32_t queries, std::uint32_t keys) const {
-#pragma unroll
+    // Unrolled whole, more operands would be loaded ahead than there are registers for.
+    constexpr int depth = D / 16 % 4 == 0 ? 4 : D / 16;
+#pragma unroll depth
     for (int k = 0; k < D / 16; ++k) {
       std::uint32_t a[R][4];
 #pragma unroll
@@ -119,12 +121,14 @@ class ForwardBlock {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const int row = m_warpRow + r * 16 + half * 8 + m_lane / 4;
-        const int first = m_firstKeys[row] - key, last = m_position + row - key;
+        // Columns are this lane's, less where its own begin: numbers known to the compiler.
+        const int firstColumn = key + m_lane % 4 * 2;
+        const int first = m_firstKeys[row] - firstColumn, last = m_position + row - firstColumn;
 #pragma unroll
         for (int n = 0; n < keyTiles; ++n) {
 #pragma unroll
           for (int i = 0; i < 2; ++i) {
-            const int column = n * 8 + m_lane % 4 * 2 + i;
+            const int column = n * 8 + i;
             if (column < first || column > last) scores[r][n][2 * half + i] = -INFINITY;
           }
         }

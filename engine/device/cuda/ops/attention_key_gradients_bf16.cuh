@@ -47,9 +47,10 @@ class KeyGradientBlock {
       endCopyGroup();
       waitForCopies<1>();
       __syncthreads(); // this step's queries are there
+      const int query = queryOf(step);
       for (int first = 0; first < queryRows; first += 16) {
         m_reader.forget();
-        addQueries(dK, dV, keys, values, step, first);
+        addQueries(dK, dV, keys, values, stage(step), first, query + first);
       }
       __syncthreads(); // and everyone is done with them
     }
@@ -100,48 +101,53 @@ class KeyGradientBlock {
   __device__ void copyQueries(int step) const {
     const int head = headOf(step), query = queryOf(step), present = m_of.queries - query;
     const std::uint32_t to = sharedAddress(stage(step));
-    const __nv_bfloat16* q = m_copier.start(m_in.q.at(m_owner.row, head, query), m_in.q.rowStride);
+    int row = m_owner.row;
+    hide(row); // or parts of all the addresses would be kept from step to step
+    const __nv_bfloat16* q = m_copier.start(m_in.q.at(row, head, query), m_in.q.rowStride);
     m_copier.copy(to, q, m_in.q.rowStride, present);
-    const __nv_bfloat16* dOut = m_copier.start(m_in.dOut.at(m_owner.row, head, query), m_in.dOut.rowStride);
+    const __nv_bfloat16* dOut = m_copier.start(m_in.dOut.at(row, head, query), m_in.dOut.rowStride);
     m_copier.copy(to + operandBytes, dOut, m_in.dOut.rowStride, present);
     // Queries beyond the last count for nothing: their dOut and sums are zeros.
-    const std::int64_t statistic = m_of.statistic(m_owner.row, head) + query;
+    const std::int64_t statistic = m_of.statistic(row, head) + query;
     for (int i = static_cast<int>(threadIdx.x); i < queryRows; i += threads) {
       const std::uint32_t at = to + statistics + i * 4;
       copyAsync4(at, m_in.lse + statistic + i, i < present);
       copyAsync4(at + queryRows * 4, m_in.sums + statistic + i, i < present);
       if (m_of.documentStart) {
-        copyAsync4(at + queryRows * 8, m_of.documentStart + m_owner.row * m_of.documentStride + query + i, i < present);
+        copyAsync4(at + queryRows * 8, m_of.documentStart + row * m_of.documentStride + query + i, i < present);
       }
     }
   }
 
-  /// 16 queries of a step.
+  /// 16 queries, from row `first` of a stage.
   __device__ void addQueries(float (&dK)[R][columnTiles][4], float (&dV)[R][columnTiles][4],
                              const OwnRows<D, R, the.inShared>& keys, const OwnRows<D, R, the.inShared>& values,
-                             int step, int first) const {
-    const float* const lse = reinterpret_cast<const float*>(stage(step) + statistics) + first;
+                             const std::byte* stage, int first, int query) const {
+    const float* const lse = reinterpret_cast<const float*>(stage + statistics) + first;
     const int* const starts = reinterpret_cast<const int*>(lse + 2 * queryRows);
     const auto firstKey = [&](int position, int i) {
       return m_of.firstKey(position, m_of.documentStart ? starts[i] : 0);
     };
-    const int query = queryOf(step) + first, key = m_key + m_warpRow;
+    const int key = m_key + m_warpRow;
     const int count = min(16, m_of.queries - query); // of queries that exist
     if (count <= 0 || query + count <= key || firstKey(query, 0) >= key + R * 16) return;
     const bool masked = query < key + R * 16 - 1 || firstKey(query + count - 1, count - 1) > key;
 
-    const std::uint32_t queries = sharedAddress(stage(step)), dOut = queries + operandBytes;
+    const std::uint32_t queries = sharedAddress(stage), dOut = queries + operandBytes;
     GradientTile<R> tile;
     tile.compute(keys, values, m_reader, queries, dOut, first);
 
     const float scaleLog2 = m_of.scale * log2OfE;
+    const int laneKey = key + m_lane / 4; // the lane's rows are this and numbers known to the compiler
 #pragma unroll
     for (int n = 0; n < 2; ++n) {
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         const int column = n * 8 + m_lane % 4 * 2 + i;
         const float logSum = lse[column] * log2OfE, sum = lse[queryRows + column];
-        const int seenFirst = masked ? firstKey(query + column, column) : 0;
+        // The rows that the query sees.
+        const int firstRow = masked ? firstKey(query + column, column) - laneKey : 0,
+                  lastRow = query + column - laneKey;
 #pragma unroll
         for (int r = 0; r < R; ++r) {
 #pragma unroll
@@ -151,8 +157,7 @@ class KeyGradientBlock {
             float probability = fastExp2(score * scaleLog2 - logSum);
             float change = probability * (product - sum);
             if (masked) {
-              const int row = key + r * 16 + half * 8 + m_lane / 4;
-              const bool visible = row <= query + column && row >= seenFirst;
+              const bool visible = r * 16 + half * 8 <= lastRow && r * 16 + half * 8 >= firstRow;
               probability = visible ? probability : 0.0f;
               change = visible ? change : 0.0f;
             }

@@ -94,7 +94,9 @@ class TileCopier {
 
   /// Where this thread begins in rows that begin at `row`.
   __device__ const __nv_bfloat16* start(const __nv_bfloat16* row, std::int64_t rowStride) const {
-    return row + static_cast<int>(threadIdx.x) / across * rowStride + piece() * 8;
+    int thread = static_cast<int>(threadIdx.x);
+    hide(thread); // in a loop, the products with strides are not kept
+    return row + thread / across * rowStride + thread % across * 8;
   }
 
   /// Starts copying a tile; rows from `present` on and elements from headSize on become zeros. from: what start() gave;
@@ -135,14 +137,14 @@ __device__ void storeRows(const float (&values)[rowTiles][columnTiles][4], const
   using Tile = SharedTile<D>;
   const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
-  for (int r = 0; r < rowTiles; ++r) {
+  for (int c = 0; c < columnTiles; ++c) {
+    // Rows 8 apart have the same exchange.
+    std::byte* const at = staging + Tile::offset(lane / 4, firstPiece + c) + lane % 4 * 4;
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int row = r * 16 + half * 8 + lane / 4;
+    for (int r = 0; r < rowTiles; ++r) {
 #pragma unroll
-      for (int c = 0; c < columnTiles; ++c) {
-        std::byte* const at = staging + Tile::offset(row, firstPiece + c) + lane % 4 * 4;
-        *reinterpret_cast<std::uint32_t*>(at) =
+      for (int half = 0; half < 2; ++half) {
+        *reinterpret_cast<std::uint32_t*>(at + (r * 16 + half * 8) * Tile::rowBytes) =
             packBf16(values[r][c][2 * half] * factors[r][half], values[r][c][2 * half + 1] * factors[r][half]);
       }
     }

@@ -32,6 +32,8 @@ constexpr ForwardTiles forwardTiles(int headSize) {
   switch (headSize) {
   case 64:
     return {64, 2, 4, 64, 2};
+  case 128:
+    return {128, 2, 4, 32, 2}; // with 64 keys, only one block would fit a multiprocessor of a consumer card
   case 256:
     return {256, 1, 4, 64, 1};
   default:

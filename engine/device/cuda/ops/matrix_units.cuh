@@ -63,6 +63,9 @@ __device__ inline void hide(std::uint32_t& value) {
   asm volatile("" : "+r"(value));
 }
 
+__device__ inline void hide(int& value) {
+  asm volatile("" : "+r"(value));
+}
 template <class T>
 __device__ void hide(const T*& pointer) {
   asm volatile("" : "+l"(pointer));
