@@ -29,10 +29,10 @@ Result<HardwareProfile> readMachine(FileSystem& files, const Path& path);
 /// what is there is BadInput.
 Status saveMachine(FileSystem& files, const Path& path, const HardwareProfile& profile, bool replace = false);
 
-/// The profile with a figure for every rate that it lacks: of GPUs that the library knows by their name from there
-/// (with their link and power limit taken into account), of the rest by kind, cores and instruction sets. Such figures
-/// are marked RateOrigin::Assumed and say from what; measured and entered ones stay. A GPU that nothing is known of
-/// keeps unknown matrix rates. Pure.
+/// The profile with a figure for every rate that it lacks (but AdamW on split weights, see HostRates): of GPUs that the
+/// library knows by their name from there (with their link and power limit taken into account), of the rest by kind,
+/// cores and instruction sets. Such figures are marked RateOrigin::Assumed and say from what; measured and entered ones
+/// stay. A GPU that nothing is known of keeps unknown matrix rates. Pure.
 HardwareProfile withAssumedRates(HardwareProfile profile);
 
 } // namespace millrace
