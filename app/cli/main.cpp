@@ -88,7 +88,8 @@ int main(int argc, char** argv) {
   }
   console.endProgress();
   console.flush();
-  if (const int problem = console.out().error(); problem && code == done && program.outputIsResult) {
+  if (const int problem = console.out().error();
+      problem && (code == done || code == doesNotFit) && program.outputIsResult) {
     console.error(fmt::format("cannot write to standard output: {}", std::strerror(problem)));
     code = failedWhileRunning;
   }

@@ -2,6 +2,7 @@
 
 #include "api/plan_advice.h"
 #include "api/plan_largest.h"
+#include "api/plan_notes.h"
 #include "api/plan_outlook.h"
 #include "api/planning.h"
 #include "model/blocks.h"
@@ -11,6 +12,7 @@
 #include "train/rehearsal.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 
 namespace millrace {
@@ -63,7 +65,7 @@ std::vector<PlannedTier> describeTiers(const Planning& planning, const Project& 
   const Bytes program = planning.programBytes(project, spec);
   add(tiers[1], "program", program);
   tiers[1].limit += program;
-  tiers[1].others = std::max<Bytes>(0, profile.memory.total - profile.memory.available);
+  if (profile.name.empty()) tiers[1].others = std::max<Bytes>(0, profile.memory.total - profile.memory.available);
   return tiers;
 }
 
@@ -114,7 +116,7 @@ Status rehearseReport(const Planning& planning, PlanOutcome& outcome, const Mode
   PlannedStep& step = outcome.step;
   const RunShape& shape = step.memory.shape;
   ThreadPool pool(rates.threads);
-  const RehearsalLimits limits{planning.profile().memory.usable / rehearsalShare, rates.products * rehearsalSeconds};
+  const RehearsalLimits limits{planning.usableNow() / rehearsalShare, rates.products * rehearsalSeconds};
   Result<Rehearsal> rehearsal = failed("");
   try {
     rehearsal = rehearse(pool, spec, shape, limits);
@@ -129,32 +131,16 @@ Status rehearseReport(const Planning& planning, PlanOutcome& outcome, const Mode
   const double computeBindsFrom = report.time.computeBindsFrom;
   step.time = predictStep(step.work, rates, false);
   report.time = describeTime(planning, step, static_cast<double>(report.tokensPerStep), true);
-  report.time.computeBindsFrom = computeBindsFrom;
+  // Predicted at other rates than those that the rehearsal found: told where both agree.
+  const bool binds = step.time.computeBinds;
+  if (binds == (computeBindsFrom <= static_cast<double>(report.tokensPerStep)))
+    report.time.computeBindsFrom = computeBindsFrom;
+  else
+    report.time.computeBindsFrom = 0;
   report.time.rehearsed = true;
   report.time.low = report.time.tokensPerSecond / (1 + rehearsedSlack);
   report.time.high = report.time.tokensPerSecond * (1 + rehearsedSlack);
   return {};
-}
-
-std::vector<std::string> notesOf(const Planning& planning, const PlannedStep& step, bool measured) {
-  std::vector<std::string> notes;
-  const HardwareProfile& profile = planning.profile();
-  if (planning.target().gpu >= 0)
-    notes.push_back("plan only: this build trains on the CPU; the GPU's times and memory are what the plan says of it");
-  if (planning.target().gpus > 1) notes.push_back("plan only: training on several GPUs is not part of this version");
-  if (step.memory.total(MemoryTier::Disk) > 0)
-    notes.push_back("plan only: state on NVMe is planned but not yet trained with");
-  if (!measured && profile.name.empty())
-    notes.push_back("the rates are assumed: run millrace bench machine once, and plans use what it measures");
-  if (const auto lock = profile.memory.lockLimit; planning.target().gpu < 0 && lock &&
-                                                  step.memory.total(MemoryTier::Disk) > 0 &&
-                                                  *lock < step.memory.total(MemoryTier::Host, MemoryCategory::Staging))
-    notes.push_back(fmt::format("the limit of locked memory (ulimit -l) is {}: buffers of the disk stay unlocked",
-                                formatBytes(*lock)));
-  if (profile.wsl && planning.target().gpu >= 0)
-    notes.push_back(
-        "under Windows pinned memory is capped, whatever the limits say: copies may be slower than planned");
-  return notes;
 }
 
 } // namespace
@@ -189,9 +175,6 @@ Result<PlanReport> planProject(FileSystem& files, const Project& project, const 
   report.gpus = planning.target().gpu < 0 ? 0 : planning.target().gpus;
   report.device =
       report.gpus == 0 ? "cpu" : planning.profile().nvidia.gpus[static_cast<std::size_t>(planning.target().gpu)].name;
-  report.verdict = outcome.verdict;
-  if (!outcome.reason.empty()) report.reasons.push_back(outcome.reason);
-  report.notes = notesOf(planning, step, rates.measured);
   report.parameters = parameterCount(spec);
   report.layers = static_cast<std::int64_t>(spec.layers.size());
   report.tokensPerStep = training.tokensPerStep();
@@ -205,26 +188,18 @@ Result<PlanReport> planProject(FileSystem& files, const Project& project, const 
   report.placement = describePlacement(step);
   report.tiers = describeTiers(planning, project, spec, outcome);
   report.time = describeTime(planning, step, static_cast<double>(report.tokensPerStep), rates.measured);
+  const double predicted = report.time.stepSeconds;
+  if (options.rehearse) MILLRACE_CHECK(rehearseReport(planning, outcome, spec, rates, report));
+  Judgement judgement = judge(planning, project, spec, outcome, options, report.time.stepSeconds);
+  report.verdict = judgement.verdict;
+  report.reasons = std::move(judgement.reasons);
+  report.run = std::move(judgement.run);
   if (options.advice) {
     report.largest = largestOf(planning, project, spec);
-    report.run = outlookOf(planning, project, report, step, options);
-    report.advice = adviceFor(planning, project, spec, report);
+    report.advice = adviceFor(planning, project, spec, report, options, report.time.stepSeconds / predicted);
   }
-  if (options.rehearse) {
-    const double before = report.time.tokensPerSecond;
-    MILLRACE_CHECK(rehearseReport(planning, outcome, spec, rates, report));
-    for (PlanAdvice& advice : report.advice) {
-      advice.tokensPerSecond *= report.time.tokensPerSecond / before;
-      advice.tokensPerSecondMore *= report.time.tokensPerSecond / before;
-    }
-  }
-  report.run = outlookOf(planning, project, report, step, options);
-  if (report.fits() && report.run.driveYears > 0 && report.run.driveYears < 1) {
-    report.verdict = Verdict::Tight;
-    report.reasons.push_back(fmt::format(
-        "the drive would be worn out after {:.0f} days: {} a day of a rated {}", report.run.driveYears * 365.25,
-        formatBytes(static_cast<Bytes>(report.run.writtenPerDay)), formatBytes(report.run.endurance)));
-  }
+  std::vector<std::string> notes = notesOf(planning, project, options, step, rates, report);
+  report.notes.insert(report.notes.begin(), notes.begin(), notes.end()); // before what the rehearsal had to say
   return report;
 }
 
@@ -244,9 +219,18 @@ Result<Project> projectOfModel(FileSystem& files, const std::string& name, const
   // These stand for some; planning reads none.
   project.data.sources = {{{Path("/data")}, DataFormat::Text, {}, {}}};
   project.tokenizer = TokenizerFile{Path("/tokenizer.json")};
-  Json json = projectToJson(project);
+  // What is left to its default is not written: settings on top of that could contradict it.
+  const Json whole = projectToJson(project);
+  Json json = {{"format", whole["format"]},
+               {"name", whole["name"]},
+               {"model", whole["model"]},
+               {"tokenizer", whole["tokenizer"]},
+               {"data", {{"sources", whole["data"]["sources"]}}}};
+  for (const char* key : {"context", "micro_batch", "micro_batches", "precision", "tokens"})
+    json["training"][key] = whole["training"][key];
   MILLRACE_CHECK(applyOverrides(json, settings));
-  return projectFromJson(json, name, Path("/"));
+  std::error_code problem; // without a current folder relative paths are left as they are
+  return projectFromJson(json, name, std::filesystem::current_path(problem));
 }
 
 } // namespace millrace

@@ -25,8 +25,9 @@ struct Option {
 
 class Adviser {
  public:
-  Adviser(const Planning& planning, const Project& project, const ModelSpec& spec, const PlanReport& base)
-      : m_planning(planning), m_project(project), m_spec(spec), m_base(base) {
+  Adviser(const Planning& planning, const Project& project, const ModelSpec& spec, const PlanReport& base,
+          const PlanOptions& options, double pace)
+      : m_planning(planning), m_project(project), m_spec(spec), m_base(base), m_options(options), m_pace(pace) {
     listOptions();
   }
 
@@ -43,7 +44,7 @@ class Adviser {
 
   void offer(std::string text, std::vector<ProjectChange> changes, std::function<void(Project&)> apply,
              bool nvme = false) {
-    m_options.push_back({std::move(text), std::move(changes), std::move(apply), nvme});
+    m_choices.push_back({std::move(text), std::move(changes), std::move(apply), nvme});
   }
 
   void listOptions() {
@@ -86,6 +87,16 @@ class Adviser {
         p.checkpoint.keep = 1;
         p.checkpoint.keepBest = false;
       });
+    if (m_base.fits() && checkpoint.everyMinutes > 0) {
+      const double minutes = 4 * checkpoint.everyMinutes;
+      const std::int64_t steps = 4 * checkpoint.every;
+      std::vector<ProjectChange> changes{{"checkpoint.every_minutes", fmt::format("{}", minutes)}};
+      if (steps > 0) changes.push_back({"checkpoint.every", std::to_string(steps)});
+      offer("write a checkpoint a quarter as often", std::move(changes), [minutes, steps](Project& p) {
+        p.checkpoint.everyMinutes = minutes;
+        p.checkpoint.every = steps;
+      });
+    }
     offerBatches();
   }
 
@@ -127,14 +138,14 @@ class Adviser {
 
   /// Each option alone; where none makes it fit, two at a time; then as many as go together.
   void considerChanges(const Planning& planning, Bytes addDisk) {
-    for (const Option& option : m_options) consider(planning, {&option}, addDisk);
+    for (const Option& option : m_choices) consider(planning, {&option}, addDisk);
     if (m_base.fits() || !m_advice.empty()) return;
-    for (std::size_t i = 0; i < m_options.size(); ++i)
-      for (std::size_t j = i + 1; j < m_options.size(); ++j)
-        if (together(m_options[i], m_options[j])) consider(planning, {&m_options[i], &m_options[j]}, addDisk);
+    for (std::size_t i = 0; i < m_choices.size(); ++i)
+      for (std::size_t j = i + 1; j < m_choices.size(); ++j)
+        if (together(m_choices[i], m_choices[j])) consider(planning, {&m_choices[i], &m_choices[j]}, addDisk);
     if (!m_advice.empty()) return;
     Choice all; // of contradicting ones the last, which goes furthest
-    for (auto option = m_options.rbegin(); option != m_options.rend(); ++option)
+    for (auto option = m_choices.rbegin(); option != m_choices.rend(); ++option)
       if (std::all_of(all.begin(), all.end(), [&](const Option* other) { return together(*option, *other); }))
         all.push_back(&*option);
     std::reverse(all.begin(), all.end());
@@ -205,21 +216,18 @@ class Adviser {
     const Result<PlanOutcome> outcome = planning.plan(changed, m_spec);
     if (!outcome || outcome->verdict == Verdict::DoesNotFit) return;
     const PlannedStep& step = outcome->step;
-    advice.verdict = outcome->verdict;
-    const auto more = [&](MemoryTier tier, std::size_t index) {
-      Bytes before = 0;
-      for (const PlannedCategory& category : m_base.tiers[index].categories)
-        if (category.name != "program" && category.name != "driver context") before += category.bytes;
-      return step.memory.total(tier) - before;
+    const double stepSeconds = step.time.seconds * m_pace;
+    const Judgement judgement = judge(planning, changed, m_spec, *outcome, m_options, stepSeconds);
+    advice.verdict = judgement.verdict;
+    const auto more = [&](MemoryTier tier, std::size_t index, Bytes besides) {
+      return step.memory.total(tier) + besides - m_base.tiers[index].needed;
     };
-    advice.vram = more(MemoryTier::Device, 0);
-    advice.ram = more(MemoryTier::Host, 1);
-    advice.nvme = more(MemoryTier::Disk, 2);
-    const auto tokens = static_cast<double>(changed.training.tokensPerStep());
-    advice.tokensPerSecond = tokens / step.time.seconds;
+    advice.vram = more(MemoryTier::Device, 0, planning.driverBytes());
+    advice.ram = more(MemoryTier::Host, 1, planning.programBytes(changed, m_spec));
+    advice.nvme = more(MemoryTier::Disk, 2, 0);
+    advice.tokensPerSecond = static_cast<double>(changed.training.tokensPerStep()) / stepSeconds;
     advice.tokensPerSecondMore = advice.tokensPerSecond - m_base.time.tokensPerSecond;
-    advice.terabytesPerDay =
-        (writtenPerDay(step) - static_cast<double>(m_base.run.writtenPerStep) / m_base.time.stepSeconds * 86400) / 1e12;
+    advice.terabytesPerDay = (judgement.run.writtenPerDay - m_base.run.writtenPerDay) / 1e12;
     m_advice.push_back(std::move(advice));
   }
 
@@ -228,7 +236,8 @@ class Adviser {
       std::erase_if(m_advice, [&](const PlanAdvice& advice) {
         const bool faster = advice.tokensPerSecondMore > worthTelling * m_base.time.tokensPerSecond;
         const bool spares = m_base.verdict == Verdict::Tight && advice.verdict == Verdict::Fits;
-        const bool gentler = m_base.run.writtenPerStep > 0 && advice.terabytesPerDay < 0 &&
+        const bool gentler = m_base.run.writtenPerStep > 0 &&
+                             advice.terabytesPerDay * 1e12 < -worthTelling * m_base.run.writtenPerDay &&
                              advice.tokensPerSecondMore > -worthTelling * m_base.time.tokensPerSecond;
         return !faster && !spares && !gentler;
       });
@@ -244,15 +253,17 @@ class Adviser {
   const Project& m_project;
   const ModelSpec& m_spec;
   const PlanReport& m_base;
-  std::vector<Option> m_options;
+  const PlanOptions& m_options;
+  const double m_pace;
+  std::vector<Option> m_choices;
   std::vector<PlanAdvice> m_advice;
 };
 
 } // namespace
 
 std::vector<PlanAdvice> adviceFor(const Planning& planning, const Project& project, const ModelSpec& spec,
-                                  const PlanReport& base) {
-  return Adviser(planning, project, spec, base).advice();
+                                  const PlanReport& base, const PlanOptions& options, double pace) {
+  return Adviser(planning, project, spec, base, options, pace).advice();
 }
 
 } // namespace millrace

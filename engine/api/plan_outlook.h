@@ -1,15 +1,22 @@
-// What a run comes to: time, energy, cost, checkpoints, wear of the drives. Pure functions of its plan.
+// What a run comes to, and whether that is well: time, energy, cost, checkpoints, wear of the drives. The one place
+// that judges, for a plan and for the advice to it. Pure functions.
 #pragma once
 
 #include "api/planning.h"
 
 namespace millrace {
 
-/// report: with tiers and time filled in.
-PlannedRun outlookOf(const Planning& planning, const Project& project, const PlanReport& report,
-                     const PlannedStep& step, const PlanOptions& options);
+struct Judgement {
+  Verdict verdict = Verdict::Fits;
+  std::vector<std::string> reasons; ///< of another verdict than Fits
+  PlannedRun run;
+};
 
-/// Bytes that the step writes to tier files, over a day of steps of this length.
-double writtenPerDay(const PlannedStep& step);
+/// stepSeconds: what a step takes, as predicted or as a rehearsal says.
+Judgement judge(const Planning& planning, const Project& project, const ModelSpec& spec, const PlanOutcome& outcome,
+                const PlanOptions& options, double stepSeconds);
+
+/// Watts under load: the GPUs that work, and the machine around them. 0: not known.
+double powerOf(const Planning& planning);
 
 } // namespace millrace

@@ -1,12 +1,13 @@
 #include "api/planning.h"
 
-#include "engine/machines.h"
+#include "hardware/rate_text.h"
 #include "model/blocks.h"
 #include "run/plan_rates.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <fstream>
+#include <set>
 #include <unistd.h>
 
 namespace millrace {
@@ -37,30 +38,98 @@ Bytes residentBytes() {
   return resident * ::sysconf(_SC_PAGESIZE);
 }
 
-/// The machine with what the user says that it has.
+/// Larger drives of a kind last longer in proportion.
+void resize(DiskFacts& disk, Bytes total, Bytes free) {
+  if (disk.ratedEndurance > 0 && disk.total > 0)
+    disk.ratedEndurance = static_cast<Bytes>(static_cast<double>(disk.ratedEndurance) * static_cast<double>(total) /
+                                             static_cast<double>(disk.total));
+  disk.total = total;
+  disk.free = free;
+}
+
+/// The machine with what the user says that it has, all of it free.
 HardwareProfile describedAs(HardwareProfile profile, const TierOverrides& has) {
   if (has.vram)
-    for (GpuFacts& gpu : profile.nvidia.gpus) gpu.memoryTotal = gpu.memoryFree = *has.vram;
-  if (has.ram) profile.memory.total = profile.memory.available = profile.memory.usable = *has.ram;
-  if (has.disk)
-    for (DiskFacts& disk : profile.disks) {
-      if (disk.ratedEndurance > 0 && disk.total > 0) // larger drives of a kind last longer in proportion
-        disk.ratedEndurance = static_cast<Bytes>(static_cast<double>(disk.ratedEndurance) *
-                                                 static_cast<double>(*has.disk) / static_cast<double>(disk.total));
-      disk.total = disk.free = *has.disk;
+    for (GpuFacts& gpu : profile.nvidia.gpus) {
+      if (gpu.memoryTotal == 0) continue; // the driver does not offer it
+      gpu.memoryTotal = gpu.memoryFree = *has.vram;
+      gpu.processes.clear();
     }
+  if (has.ram) {
+    MemoryFacts& memory = profile.memory;
+    memory.total = memory.available = memory.usable = *has.ram;
+    memory.groupLimit.reset();
+    memory.groupFree.reset();
+  }
+  if (has.disk)
+    for (DiskFacts& disk : profile.disks) resize(disk, *has.disk, *has.disk);
   return profile;
 }
 
-/// The GPU to plan for: the first that has memory; -1: the CPU computes.
-int chosenGpu(const Project& project, const HardwareProfile& profile, int gpus) {
+/// The GPUs to plan for, as indices of the profile's; none: the CPU computes. Those that have memory, in their order,
+/// the one that training.device names first.
+Result<std::vector<std::size_t>> chosenGpus(const Project& project, const HardwareProfile& profile, int gpus) {
+  const std::string& device = project.training.device;
   const bool here = profile.name.empty();
-  // This build computes on the CPU; a GPU of this machine is planned for when somebody asks for it.
-  if (here && gpus == 0) return -1;
-  if (project.training.device == "cpu") return -1;
+  const std::string machine = here ? "this machine" : profile.name;
+  std::vector<std::size_t> usable;
   for (std::size_t i = 0; i < profile.nvidia.gpus.size(); ++i)
-    if (profile.nvidia.gpus[i].memoryTotal > 0) return static_cast<int>(i);
-  return -1;
+    if (profile.nvidia.gpus[i].memoryTotal > 0) usable.push_back(i);
+  if (device == "cpu") {
+    if (gpus == 0) return std::vector<std::size_t>();
+    return badInput(fmt::format("--gpus {}: training.device is cpu, which computes alone: set it to auto, or leave "
+                                "--gpus away",
+                                gpus));
+  }
+  if (gpus > static_cast<int>(usable.size()))
+    return badInput(fmt::format("--gpus {}: {} has {} that could be planned for", gpus, machine, usable.size()));
+  if (device.starts_with("cuda:")) {
+    const auto named = std::find_if(usable.begin(), usable.end(), [&](std::size_t i) {
+      return fmt::format("cuda:{}", profile.nvidia.gpus[i].index) == device;
+    });
+    if (named == usable.end())
+      return badInput(fmt::format("training.device is {}: {} has {} GPU{} that could be planned for", device, machine,
+                                  usable.size(), usable.size() == 1 ? "" : "s"),
+                      "training.device");
+    std::rotate(usable.begin(), named, named + 1);
+  } else if (here && gpus == 0) {
+    usable.clear(); // this build computes on the CPU; a GPU is planned for when somebody asks for it
+  }
+  usable.resize(std::min(usable.size(), static_cast<std::size_t>(std::max(1, gpus))));
+  return usable;
+}
+
+void takeLesser(DeviceRates& rates, const DeviceRates& others) {
+  std::vector<const Rate*> other;
+  visitDeviceRates(others, [&](const Rate& rate, auto&&...) { other.push_back(&rate); });
+  auto next = other.begin();
+  visitDeviceRates(rates, [&](Rate& rate, auto&&...) {
+    if ((*next)->perSecond < rate.perSecond) rate = **next;
+    ++next;
+  });
+}
+
+/// What each of several GPUs counts as: they do equal parts of a step and wait for each other, so that the least of
+/// what they have is what all can use.
+GpuFacts leastOf(const std::vector<GpuFacts>& gpus, const std::vector<std::size_t>& chosen) {
+  GpuFacts least = gpus[chosen.front()];
+  double power = 0;
+  bool powerKnown = true;
+  for (const std::size_t i : chosen) {
+    const GpuFacts& gpu = gpus[i];
+    if (gpu.memoryFree < least.memoryFree) {
+      least.memoryTotal = gpu.memoryTotal;
+      least.memoryFree = gpu.memoryFree;
+      least.processes = gpu.processes;
+    }
+    if (least.name.find(gpu.name) == std::string::npos) least.name += " / " + gpu.name;
+    least.displayAttached = least.displayAttached || gpu.displayAttached;
+    takeLesser(least.rates, gpu.rates);
+    power += gpu.powerLimit;
+    powerKnown = powerKnown && gpu.powerLimit > 0;
+  }
+  least.powerLimit = powerKnown ? power / static_cast<double>(chosen.size()) : 0;
+  return least;
 }
 
 bool holds(const std::vector<Path>& directories, const std::string& folder) {
@@ -74,34 +143,31 @@ Result<Planning> Planning::create(FileSystem& files, const Project& project, con
   Planning planning;
   PlanTarget& target = planning.m_target;
   const bool described = !profile.name.empty();
-  if (!described) target.budgets = options.budgets;
-  target.gpu = chosenGpu(project, profile, options.gpus);
-  const auto usable = std::count_if(profile.nvidia.gpus.begin(), profile.nvidia.gpus.end(),
-                                    [](const GpuFacts& gpu) { return gpu.memoryTotal > 0; });
-  if (options.gpus > usable)
-    return badInput(fmt::format("--gpus {}: {} has {} that could be planned for", options.gpus,
-                                profile.name.empty() ? "this machine" : profile.name, usable));
+  MILLRACE_TRY(const std::vector<std::size_t> gpus, chosenGpus(project, profile, options.gpus));
+  target.gpu = gpus.empty() ? -1 : static_cast<int>(gpus.front());
   target.gpus = std::max(1, options.gpus);
-  const std::vector<Path>& directories = project.memory.nvme.directories;
-  target.nvme = options.nvme || !directories.empty();
-  if (project.memory.nvme.limit > 0 && !target.budgets.disk) target.budgets.disk = project.memory.nvme.limit;
+  const NvmeConfig& nvme = project.memory.nvme;
+  target.nvme = options.nvme || !nvme.directories.empty();
+  if (nvme.limit > 0) target.budgets.disk = nvme.limit;
 
-  planning.m_profile = withRates(files, described ? describedAs(profile, options.budgets) : profile, project);
-  for (const DiskFacts& disk : planning.m_profile.disks)
-    if (!planning.m_checkpointDisk || holds(directories, planning.m_checkpointDisk->folder))
-      planning.m_checkpointDisk = disk;
-  std::vector<DiskFacts>& disks = planning.m_profile.disks;
-  const bool named =
-      std::any_of(disks.begin(), disks.end(), [&](const DiskFacts& disk) { return holds(directories, disk.folder); });
-  if (named) std::erase_if(disks, [&](const DiskFacts& disk) { return !holds(directories, disk.folder); });
-  if (target.nvme && disks.empty()) { // a disk of which nothing is known but how much of it may be used
+  HardwareProfile& machine = planning.m_profile;
+  machine = describedAs(profile, options.budgets);
+  if (target.nvme && machine.disks.empty()) { // a disk of which nothing is known but how much of it may be used
     DiskFacts disk;
     disk.folder = "nvme";
     disk.kind = DiskKind::Nvme;
-    disk.free = disk.total = options.budgets.disk.value_or(0);
-    disks.push_back(disk);
-    planning.m_profile = withAssumedRates(std::move(planning.m_profile));
+    disk.free = disk.total = options.budgets.disk.value_or(nvme.limit);
+    machine.disks.push_back(disk);
   }
+  machine = withRates(files, std::move(machine), project, &planning.m_ratesNotice);
+  if (!gpus.empty()) machine.nvidia.gpus[gpus.front()] = leastOf(machine.nvidia.gpus, gpus);
+  for (const DiskFacts& disk : machine.disks)
+    if (!planning.m_checkpointDisk || holds(nvme.directories, planning.m_checkpointDisk->folder))
+      planning.m_checkpointDisk = disk;
+  const auto isNamed = [&](const DiskFacts& disk) { return holds(nvme.directories, disk.folder); };
+  if (std::any_of(machine.disks.begin(), machine.disks.end(), isNamed))
+    std::erase_if(machine.disks, [&](const DiskFacts& disk) { return !isNamed(disk); });
+  planning.m_usableNow = profile.memory.usable;
   for (const DataSourceSpec& source : project.data.sources)
     for (const Path& path : source.paths)
       if (const auto file = files.open(path, OpenMode::Read))
@@ -120,6 +186,16 @@ Bytes Planning::programBytes(const Project& project, const ModelSpec& spec) cons
 
 const DiskFacts* Planning::checkpointDisk() const {
   return m_checkpointDisk ? &*m_checkpointDisk : nullptr;
+}
+
+std::vector<const DiskFacts*> Planning::stateDrives() const {
+  std::vector<const DiskFacts*> drives;
+  std::set<std::string> counted; // two folders of one disk are one disk
+  for (const DiskFacts& disk : m_profile.disks) {
+    const std::string& which = disk.device.empty() ? disk.mountPoint : disk.device;
+    if (which.empty() || counted.insert(which).second) drives.push_back(&disk);
+  }
+  return drives;
 }
 
 bool Planning::checkpointsShareTheDrive() const {
@@ -173,7 +249,12 @@ Result<PlanOutcome> Planning::plan(const Project& project, const ModelSpec& spec
     if (found.error().kind != ErrorKind::DoesNotFit) return tl::unexpected(found.error());
     outcome.verdict = Verdict::DoesNotFit;
     outcome.reason = found.error().message;
-    outcome.step = predictPlan(spec, request, smallestPlan(spec, request));
+    outcome.step = predictPlan(spec, request, leanestPlan(spec, request));
+    const bool device = outcome.step.memory.total(MemoryTier::Device) > outcome.limits.device.bytes;
+    if (device && m_target.gpu < 0 && !outcome.limits.device.set)
+      outcome.reason += "; on the CPU that is a share of RAM, of which the machine has too little";
+    if (!device && !outcome.limits.host.set)
+      outcome.reason += fmt::format("; the program itself takes {} more", formatBytes(programBytes(project, spec)));
     return outcome;
   }
   outcome.step = std::move(*found);
@@ -205,11 +286,7 @@ Planning Planning::withMore(Bytes ram, Bytes disk, bool nvme) const {
   memory.usable += ram;
   if (memory.groupLimit) *memory.groupLimit += ram;
   if (memory.groupFree) *memory.groupFree += ram;
-  if (more.m_target.budgets.ram) *more.m_target.budgets.ram += ram;
-  const auto enlarge = [&](DiskFacts& facts) {
-    facts.total += disk;
-    facts.free += disk;
-  };
+  const auto enlarge = [&](DiskFacts& facts) { resize(facts, facts.total + disk, facts.free + disk); };
   for (DiskFacts& facts : more.m_profile.disks) enlarge(facts);
   if (more.m_checkpointDisk) enlarge(*more.m_checkpointDisk);
   if (more.m_target.budgets.disk) *more.m_target.budgets.disk += disk;

@@ -1,5 +1,7 @@
-// One question to the planner, with everything that stays the same while settings vary: the machine, the target, the
-// limits' overrides. Owner of copies; one thread.
+// One question to the planner, with everything that stays the same while settings vary: the machine as it is planned
+// for, and what of it computes. What the user says that a machine has stands in place of what it has and of what it has
+// free, here as on a machine that a file describes, so that everything that is asked of the profile agrees. Owner of
+// copies; one thread.
 #pragma once
 
 #include "engine/plan.h"
@@ -16,7 +18,7 @@ Bytes checkpointDiskBytes(const Project& project, std::int64_t parameters);
 /// What came of planning a project.
 struct PlanOutcome {
   MemoryLimits limits;
-  PlannedStep step; ///< where it does not fit, of the settings that need the least device memory
+  PlannedStep step; ///< where it does not fit, of the settings that need the least of what is too small
   Verdict verdict = Verdict::Fits;
   std::string reason; ///< of another verdict than Fits
 };
@@ -34,6 +36,12 @@ class Planning {
   Bytes driverBytes() const;
   /// What the program takes of host memory besides what is planned.
   Bytes programBytes(const Project& project, const ModelSpec& spec) const;
+  /// What this machine really has free, whatever it is planned for with.
+  Bytes usableNow() const { return m_usableNow; }
+  /// What a person should know of the measured rates; empty: nothing.
+  const std::string& ratesNotice() const { return m_ratesNotice; }
+  /// Where state may live, each drive once.
+  std::vector<const DiskFacts*> stateDrives() const;
   /// Of the data's files, as far as they are there.
   Bytes dataBytes() const { return m_dataBytes; }
   /// Where checkpoints go; null: not known.
@@ -57,6 +65,8 @@ class Planning {
   PlanTarget m_target;
   std::optional<DiskFacts> m_checkpointDisk;
   std::optional<Bytes> m_residentBytes; ///< of this process, where this machine is planned for
+  std::string m_ratesNotice;
+  Bytes m_usableNow = 0;
   Bytes m_dataBytes = 0;
 };
 

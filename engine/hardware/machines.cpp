@@ -61,9 +61,14 @@ Result<HardwareProfile> readMachine(FileSystem& files, const Path& path) {
   return profileFromJson(json, path.string());
 }
 
-Status saveMachine(FileSystem& files, const Path& path, const HardwareProfile& profile) {
-  if (files.exists(path) && !readMachine(files, path))
-    return badInput(fmt::format("{}: exists and is not a machine file: remove it or give another name", path.string()));
+Status saveMachine(FileSystem& files, const Path& path, const HardwareProfile& profile, bool replace) {
+  if (files.exists(path)) {
+    if (!readMachine(files, path))
+      return badInput(
+          fmt::format("{}: exists and is not a machine file: remove it or give another name", path.string()));
+    if (!replace)
+      return badInput(fmt::format("{}: exists: give another name, or --force to replace it", path.string()));
+  }
   return writeTextFile(files, path, toJson(profile).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 

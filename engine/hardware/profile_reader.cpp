@@ -38,6 +38,17 @@ Bytes freeOf(JsonReader& reader, const std::string& key, Bytes total, const std:
   return std::min(free, total);
 }
 
+/// Texts are shown in tables and messages, a line each.
+std::string withoutControls(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  return text;
+}
+
+std::string line(JsonReader& reader, const std::string& key, const std::string& fallback) {
+  return withoutControls(reader.text(key, fallback));
+}
+
 int count(JsonReader& reader, const std::string& key, int fallback, std::int64_t maximum = maximalCount) {
   return static_cast<int>(reader.integer(key, fallback, 0, maximum));
 }
@@ -56,14 +67,14 @@ class ProfileReader {
     MILLRACE_CHECK(reader.status());
 
     HardwareProfile profile;
-    profile.name = reader.text("name", "");
+    profile.name = line(reader, "name", "");
     if (profile.name.empty()) reader.problem("name", "is missing, expected a name for the machine");
-    profile.source = reader.text("source", "");
+    profile.source = line(reader, "source", "");
     m_rateSource = profile.name;
     m_rateOrigin = reader.choice("origin", "entered", {"entered", "assumed"}) == "assumed" ? RateOrigin::Assumed
                                                                                            : RateOrigin::Entered;
-    profile.host = reader.text("host", "");
-    profile.kernel = reader.text("kernel", "");
+    profile.host = line(reader, "host", "");
+    profile.kernel = line(reader, "kernel", "");
     profile.wsl = reader.boolean("wsl", false);
     profile.hostPower = reader.number("host_power", 0, 0, maximalPower);
     reader.ignore("budgets"); // what `hw --json` derives and prints besides
@@ -73,7 +84,7 @@ class ProfileReader {
     list(reader, "disks", 256, [&](JsonReader& disk) { profile.disks.push_back(readDisk(disk)); });
     list(reader, "gpus", maximalGpus, [&](JsonReader& gpu) { readGpu(gpu, profile.nvidia.gpus); });
     child(reader, "nvidia", [&](JsonReader& nvidia) {
-      profile.nvidia.driverVersion = nvidia.text("driver_version", "");
+      profile.nvidia.driverVersion = line(nvidia, "driver_version", "");
       profile.nvidia.deviceNodes = nvidia.boolean("device_nodes", false);
     });
     child(reader, "host_rates", [&](JsonReader& rates) { visitHostRates(profile.hostRates, rateReader(rates)); });
@@ -123,7 +134,7 @@ class ProfileReader {
     if (!values.is_array()) return parent.problem(key, "is not a list of texts"), result;
     for (const Json& value : values) {
       if (!value.is_string()) return parent.problem(key, "is not a list of texts"), result;
-      result.push_back(value.get<std::string>());
+      result.push_back(withoutControls(value.get<std::string>()));
     }
     return result;
   }
@@ -146,8 +157,8 @@ class ProfileReader {
       for (const RateOrigin known :
            {RateOrigin::Unknown, RateOrigin::Assumed, RateOrigin::Entered, RateOrigin::Measured})
         if (origin == toString(known)) rate.origin = known;
-      rate.source = object.text("source", m_rateSource);
-      rate.measuredAt = object.text("measured_at", "");
+      rate.source = line(object, "source", m_rateSource);
+      rate.measuredAt = line(object, "measured_at", "");
       if (!object.has("per_second")) object.problem("per_second", "is missing, expected a rate");
       readFigure(object, "per_second", unit, rate);
     });
@@ -168,15 +179,15 @@ class ProfileReader {
 
   void readCpu(JsonReader& reader, HardwareProfile& profile) {
     CpuFacts& cpu = profile.cpu;
-    cpu.name = reader.text("name", "");
-    cpu.architecture = reader.text("architecture", "");
+    cpu.name = line(reader, "name", "");
+    cpu.architecture = line(reader, "architecture", "");
     cpu.cores = count(reader, "cores", 0);
     cpu.packages = count(reader, "packages", cpu.cores > 0 ? 1 : 0);
     cpu.threads = count(reader, "threads", cpu.cores);
     cpu.allowedCores = count(reader, "allowed_cores", cpu.cores);
     cpu.allowedThreads = count(reader, "allowed_threads", cpu.threads);
     if (reader.has("quota")) cpu.quota = reader.number("quota", 0, 0, 1e9);
-    cpu.quotaSource = reader.text("quota_source", "");
+    cpu.quotaSource = line(reader, "quota_source", "");
     cpu.usableCores = std::max(count(reader, "usable_cores", cpu.allowedCores), 1);
     list(reader, "caches", 64, [&](JsonReader& cache) {
       const int level = count(cache, "level", 0, 16);
@@ -204,7 +215,7 @@ class ProfileReader {
     memory.total = sizeOf(reader, "total", 0);
     memory.available = freeOf(reader, "available", memory.total, "total");
     memory.groupLimit = optionalSize(reader, "group_limit");
-    memory.groupLimitSource = reader.text("group_limit_source", "");
+    memory.groupLimitSource = line(reader, "group_limit_source", "");
     memory.groupFree = optionalSize(reader, "group_free");
     memory.usable = sizeOf(reader, "usable", std::min(memory.available, memory.groupFree.value_or(memory.available)));
     if (memory.usable > memory.total)
@@ -213,16 +224,16 @@ class ProfileReader {
     memory.lockLimit = optionalSize(reader, "lock_limit");
     memory.hugePageSize = sizeOf(reader, "huge_page_size", 0);
     memory.hugePagesFree = reader.integer("huge_pages_free", 0, 0, INT64_MAX);
-    memory.transparentHugePages = reader.text("transparent_huge_pages", "");
+    memory.transparentHugePages = line(reader, "transparent_huge_pages", "");
   }
 
   DiskFacts readDisk(JsonReader& reader) {
     DiskFacts disk;
-    disk.folder = reader.text("folder", "");
-    disk.mountPoint = reader.text("mount_point", "");
-    disk.fileSystem = reader.text("file_system", "");
-    disk.device = reader.text("device", "");
-    disk.model = reader.text("model", "");
+    disk.folder = line(reader, "folder", "");
+    disk.mountPoint = line(reader, "mount_point", "");
+    disk.fileSystem = line(reader, "file_system", "");
+    disk.device = line(reader, "device", "");
+    disk.model = line(reader, "model", "");
     const std::string kind = reader.choice("kind", "unknown", {"unknown", "nvme", "ssd", "hdd", "network", "memory"});
     for (const DiskKind known : {DiskKind::Nvme, DiskKind::Ssd, DiskKind::Hdd, DiskKind::Network, DiskKind::Memory})
       if (kind == toString(known)) disk.kind = known;
@@ -244,16 +255,16 @@ class ProfileReader {
     if (gpus.size() + static_cast<std::size_t>(copies) > maximalGpus)
       return reader.problem("count", fmt::format("makes more than {} GPUs", maximalGpus));
     GpuFacts gpu;
-    gpu.pciAddress = reader.text("pci_address", "");
-    gpu.deviceId = reader.text("device_id", "");
-    gpu.name = reader.text("name", "");
-    gpu.boundDriver = reader.text("bound_driver", "nvidia");
-    gpu.uuid = reader.text("uuid", "");
+    gpu.pciAddress = line(reader, "pci_address", "");
+    gpu.deviceId = line(reader, "device_id", "");
+    gpu.name = line(reader, "name", "");
+    gpu.boundDriver = line(reader, "bound_driver", "nvidia");
+    gpu.uuid = line(reader, "uuid", "");
     gpu.memoryTotal = sizeOf(reader, "memory_total", 0);
     gpu.memoryFree = freeOf(reader, "memory_free", gpu.memoryTotal, "memory_total");
     list(reader, "processes", 65536, [&](JsonReader& process) {
       const std::int64_t pid = process.integer("pid", 0, 0, INT64_MAX);
-      const std::string name = process.text("name", "");
+      const std::string name = line(process, "name", "");
       gpu.processes.push_back({pid, name, optionalSize(process, "memory")});
     });
     if (reader.has("compute_capability")) gpu.capability = readCapability(reader);
@@ -273,7 +284,7 @@ class ProfileReader {
   }
 
   static std::optional<ComputeCapability> readCapability(JsonReader& reader) {
-    const std::string text = reader.text("compute_capability", "");
+    const std::string text = line(reader, "compute_capability", "");
     const std::size_t dot = text.find('.');
     ComputeCapability capability;
     const auto number = [&](std::string_view digits, int& value) {

@@ -38,6 +38,8 @@ void visitHostRates(Rates& rates, Visit&& visit) {
   visit(rates.memory, "memory", "host memory", RateUnit::Byte);
   visit(rates.adamW, "adamw", "AdamW", RateUnit::Parameter);
   visit(rates.adamWBesideCopies, "adamw_beside_copies", "AdamW beside copies", RateUnit::Parameter);
+  visit(rates.adamWSplit, "adamw_split", "AdamW, split weights", RateUnit::Parameter);
+  visit(rates.adamWSplitBesideCopies, "adamw_split_beside_copies", "  beside copies", RateUnit::Parameter);
 }
 template <class Rates, class Visit>
 void visitDiskRates(Rates& rates, Visit&& visit) {

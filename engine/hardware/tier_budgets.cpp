@@ -52,6 +52,15 @@ TierBudget vramBudget(const GpuFacts& gpu, const TierOverrides& overrides) {
   return budget;
 }
 
+/// A machine that is only described is planned for as if nothing else ran on it: what was free when somebody looked
+/// says nothing of the day when a run begins there.
+MemoryFacts asIfEmpty(MemoryFacts memory) {
+  memory.available = memory.total;
+  memory.groupFree = memory.groupLimit;
+  memory.usable = std::min(memory.total, memory.groupLimit.value_or(memory.total));
+  return memory;
+}
+
 TierBudget ramBudget(const MemoryFacts& memory, const TierOverrides& overrides) {
   if (overrides.ram) return asSet(memory.usable, *overrides.ram, "machine");
   // A tenth of a large machine would leave nothing of a small share of it.
@@ -111,7 +120,8 @@ TierBudget lockableBudget(const MemoryFacts& memory, const TierBudget& ram, bool
 TierBudgets tierBudgets(const HardwareProfile& profile, const TierOverrides& overrides) {
   TierBudgets budgets;
   for (const GpuFacts& gpu : profile.nvidia.gpus) budgets.vram.push_back(vramBudget(gpu, overrides));
-  budgets.ram = ramBudget(profile.memory, overrides);
+  const MemoryFacts memory = profile.name.empty() ? profile.memory : asIfEmpty(profile.memory);
+  budgets.ram = ramBudget(memory, overrides);
   for (std::size_t i = 0; i < profile.disks.size(); ++i) {
     const DiskFacts& disk = profile.disks[i];
     budgets.disks.push_back(diskBudget(disk, overrides));
@@ -120,7 +130,7 @@ TierBudgets tierBudgets(const HardwareProfile& profile, const TierOverrides& ove
     budgets.sameDisk.push_back(static_cast<int>(first));
     if (first != i) budgets.disks.back().explanation += fmt::format("; shared with {}", profile.disks[first].folder);
   }
-  budgets.lockable = lockableBudget(profile.memory, budgets.ram, profile.wsl);
+  budgets.lockable = lockableBudget(memory, budgets.ram, profile.wsl);
   return budgets;
 }
 

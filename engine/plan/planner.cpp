@@ -128,6 +128,12 @@ HomeCounts inferenceCounts(const MemoryLayout& layout, const PlanRequest& reques
   return fitsWith && layout.totals(with)[MemoryTier::Host] <= layout.totals(without)[MemoryTier::Host] ? with : without;
 }
 
+/// The modes in which fewer gradients wait.
+std::string_view clipHint(const RunShape& shape) {
+  if (!shape.training || shape.clip == ClipMode::Off) return "";
+  return shape.clip == ClipMode::Exact ? "set training.clip to exact-bf16 or off, " : "set training.clip to off, ";
+}
+
 Error shortfall(const ModelSpec& spec, const PlanRequest& request, Bytes leastHost) {
   const Bytes device = smallestPlan(spec, request).total(MemoryTier::Device);
   if (device > request.deviceLimit)
@@ -140,8 +146,9 @@ Error shortfall(const ModelSpec& spec, const PlanRequest& request, Bytes leastHo
                                : std::string();
   return {ErrorKind::DoesNotFit,
           fmt::format("host memory is too small: the limit is {} and at least {} ({} bytes) is needed with these "
-                      "settings; {}raise memory.ram_limit, choose training.clip exact-bf16 or off, or a smaller model",
-                      formatBytes(request.hostLimit), formatBytes(leastHost), leastHost, more)};
+                      "settings; {}raise memory.ram_limit, {}or choose a smaller model",
+                      formatBytes(request.hostLimit), formatBytes(leastHost), leastHost, more,
+                      clipHint(request.shape))};
 }
 
 Result<PlannedStep> planInference(const ModelSpec& spec, const PlanRequest& request) {
@@ -185,6 +192,30 @@ PlannedStep predict(const MemoryLayout& layout, const PlanRequest& request, Memo
   return step;
 }
 
+struct Leanest {
+  Candidate candidate;
+  HomeCounts counts;
+  TierTotals totals;
+};
+
+/// The settings that need the least host memory of those that device and disk have room for, or the first that fit all
+/// limits; nullopt: the device has room for none.
+std::optional<Leanest> findLeanest(const ModelSpec& spec, const PlanRequest& request) {
+  const PlacementGoal goal{limitsOf(request), {}, false, request.placement};
+  const auto parts = std::make_shared<const ModelParts>(spec);
+  std::optional<Leanest> leanest;
+  for (const Candidate& candidate : candidates(request)) {
+    const MemoryLayout layout(spec, shapeOf(request, candidate), parts);
+    const std::optional<HomeCounts> lean = PlacementSearch(layout, goal).leanest();
+    if (!lean) continue;
+    const TierTotals totals = layout.totals(*lean);
+    if (leanest && totals[MemoryTier::Host] >= leanest->totals[MemoryTier::Host]) continue;
+    leanest = Leanest{candidate, *lean, totals};
+    if (within(totals, goal.limits)) break;
+  }
+  return leanest;
+}
+
 } // namespace
 
 MemoryPlan smallestPlan(const ModelSpec& spec, const PlanRequest& request) {
@@ -214,30 +245,31 @@ PlannedStep predictPlan(const ModelSpec& spec, const PlanRequest& request, Memor
   return predict(layout, request, std::move(memory));
 }
 
+MemoryPlan leanestPlan(const ModelSpec& spec, const PlanRequest& request) {
+  const std::optional<Leanest> leanest = findLeanest(spec, request);
+  if (!leanest) return smallestPlan(spec, request); // the device is what is too small
+  MemoryPlan plan = MemoryLayout(spec, shapeOf(request, leanest->candidate)).plan(spreadHomes(leanest->counts));
+  setLimits(plan, request);
+  return plan;
+}
+
 Result<TierTotals> leastMemory(const ModelSpec& spec, const PlanRequest& request) {
   MILLRACE_CHECK(checkCountable(spec, request.shape));
   if (!request.shape.training) {
     MILLRACE_TRY(const PlannedStep step, planInference(spec, request));
     return step.memory.totals();
   }
-  const PlacementGoal goal{limitsOf(request), {}, false, request.placement};
-  const auto parts = std::make_shared<const ModelParts>(spec);
-  TierTotals least;
-  least[MemoryTier::Host] = INT64_MAX;
-  for (const Candidate& candidate : candidates(request)) {
-    const MemoryLayout layout(spec, shapeOf(request, candidate), parts);
-    const std::optional<HomeCounts> lean = PlacementSearch(layout, goal).leanest();
-    if (!lean) continue;
-    const TierTotals totals = layout.totals(*lean);
-    if (totals[MemoryTier::Host] < least[MemoryTier::Host]) least = totals;
-    if (within(least, goal.limits)) return least;
-  }
-  return tl::unexpected(shortfall(spec, request, least[MemoryTier::Host]));
+  const std::optional<Leanest> leanest = findLeanest(spec, request);
+  if (leanest && within(leanest->totals, limitsOf(request))) return leanest->totals;
+  return tl::unexpected(shortfall(spec, request, leanest ? leanest->totals[MemoryTier::Host] : 0));
 }
 
 Result<PlannedStep> planStep(const ModelSpec& spec, const PlanRequest& request) {
+  if (!request.shape.training) {
+    MILLRACE_CHECK(checkCountable(spec, request.shape));
+    return planInference(spec, request);
+  }
   MILLRACE_CHECK(leastMemory(spec, request));
-  if (!request.shape.training) return planInference(spec, request);
   const PlacementGoal goal{limitsOf(request), request.rates.value_or(ordinaryRates()), request.splitUpdates,
                            request.placement};
   const auto parts = std::make_shared<const ModelParts>(spec);

@@ -48,6 +48,10 @@ Result<MemoryPlan> planMemory(const ModelSpec& spec, const PlanRequest& request)
 /// The settings that need the least device memory, whatever the limits: "the smallest cap that the planner accepts".
 MemoryPlan smallestPlan(const ModelSpec& spec, const PlanRequest& request);
 
+/// The settings that need the least host memory where the device has room for any, else smallestPlan(): what a refusal
+/// by planStep() names. Training only.
+MemoryPlan leanestPlan(const ModelSpec& spec, const PlanRequest& request);
+
 /// What a step of these settings would do and take.
 PlannedStep predictPlan(const ModelSpec& spec, const PlanRequest& request, MemoryPlan memory);
 

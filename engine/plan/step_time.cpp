@@ -57,7 +57,6 @@ void predictShared(const StepWork& work, const StepRates& rates, StepTime& time)
   for (const StepResource copy : {StepResource::BusIn, StepResource::BusOut})
     takes[static_cast<std::size_t>(copy)] /= threads;
   time.bottleneck = static_cast<StepResource>(std::max_element(takes.begin(), takes.end()) - takes.begin());
-  time.computeBinds = time.bottleneck == StepResource::Compute;
 }
 
 /// Forward and the updates beside it, with so many parameters of host-resident blocks updated on the device.
@@ -123,8 +122,9 @@ Phase busiest(const PhaseWork& work, const StepRates& rates, double computing) {
 }
 
 /// Resources of their own: a phase takes as long as its busiest one. Forward waits for updates with clipping on;
-/// with it off they, and what they do to the disk, begin in backward and may run on beside the next forward.
-void predictApart(const StepWork& work, const StepRates& rates, bool split, StepTime& time) {
+/// with it off they, and what they do to the disk, begin in backward and may run on beside the next forward. Gives what
+/// the two phases wait for.
+std::array<StepResource, 2> predictApart(const StepWork& work, const StepRates& rates, bool split, StepTime& time) {
   const double units = std::max(1.0, work.units);
   const double onDevice = over(work.deviceUpdates, rates.deviceUpdate);
   const double forwardCompute = compute(work.forward, rates) + (work.updatesInForward ? onDevice : 0);
@@ -162,9 +162,8 @@ void predictApart(const StepWork& work, const StepRates& rates, bool split, Step
   }
   time.forward = forward.seconds;
   time.backward = backward.seconds;
-  time.bottleneck = forward.seconds > backward.seconds ? forward.bottleneck : backward.bottleneck;
-  time.computeBinds = forward.bottleneck == StepResource::Compute && backward.bottleneck == StepResource::Compute;
   time.seconds = time.bound + ends;
+  return {forward.bottleneck, backward.bottleneck};
 }
 
 } // namespace
@@ -192,6 +191,10 @@ StepRates stepRates(const HardwareProfile& profile, Precision precision, int gpu
   const DeviceRates& device = cpu ? profile.cpuRates : profile.nvidia.gpus[static_cast<std::size_t>(gpu)].rates;
   const Rate& products = precision == Precision::Fp32 ? device.gemmFp32 : device.gemmBf16;
   const HostRates& host = profile.hostRates;
+  const bool split = precision == Precision::Bf16 && host.adamWSplit.known();
+  const Rate& adamW = split ? host.adamWSplit : host.adamW;
+  const Rate& beside =
+      split && host.adamWSplitBesideCopies.known() ? host.adamWSplitBesideCopies : host.adamWBesideCopies;
   StepRates rates;
   rates.sharedCores = cpu;
   rates.threads = std::max(1, threads);
@@ -203,8 +206,8 @@ StepRates stepRates(const HardwareProfile& profile, Precision precision, int gpu
   rates.in = device.copyIn.perSecond;
   rates.out = device.copyOut.perSecond;
   rates.both = device.copyBoth.perSecond;
-  rates.update = host.adamW.perSecond;
-  rates.updateBesideCopies = host.adamWBesideCopies.known() ? host.adamWBesideCopies.perSecond : rates.update;
+  rates.update = adamW.perSecond;
+  rates.updateBesideCopies = beside.known() ? beside.perSecond : rates.update;
   rates.deviceUpdate = cpu ? rates.update : rates.deviceMemory / adamWBytes;
   // Several devices send a gradient each, which the host adds up: 8 bytes read, 4 written a parameter and device.
   if (gpus > 1 && host.memory.known()) {
@@ -219,8 +222,10 @@ StepRates stepRates(const HardwareProfile& profile, Precision precision, int gpu
     rates.diskRead += disk.rates.read.perSecond;
     rates.diskWrite += disk.rates.write.perSecond;
   }
-  const auto measured = [](const Rate& rate) { return rate.origin == RateOrigin::Measured; };
-  rates.measured = measured(products) && measured(device.copyIn) && measured(host.adamW);
+  const std::array<const Rate*, 3> deciding{&products, &device.copyIn, &adamW};
+  const auto from = [](RateOrigin origin) { return [origin](const Rate* rate) { return rate->origin == origin; }; };
+  rates.measured = std::all_of(deciding.begin(), deciding.end(), from(RateOrigin::Measured));
+  rates.assumed = std::any_of(deciding.begin(), deciding.end(), from(RateOrigin::Assumed));
   return rates;
 }
 
@@ -232,15 +237,20 @@ StepTime predictStep(const StepWork& work, const StepRates& rates, bool splitUpd
   const double computing = compute(work.forward, rates) + compute(work.backward, rates);
   set(StepResource::DiskRead, over(work.forward.diskRead + work.backward.diskRead, rates.diskRead));
   set(StepResource::DiskWrite, over(work.forward.diskWrite + work.backward.diskWrite, rates.diskWrite));
+  std::array<StepResource, 2> waitedFor{};
   if (rates.sharedCores)
     set(StepResource::HostAdamW, over(work.hostUpdates + work.diskUpdates, rates.update));
   else
-    predictApart(work, rates, splitUpdates, time);
+    waitedFor = predictApart(work, rates, splitUpdates, time);
   const double moved = time.updatedOnDevice;
   set(StepResource::Compute, computing + over(work.deviceUpdates + moved, rates.deviceUpdate));
   set(StepResource::BusIn, over(work.forward.in + work.backward.in + moved * work.updateBytesIn, rates.in));
   set(StepResource::BusOut, over(work.forward.out + work.backward.out + moved * work.updateBytesOut, rates.out));
-  if (rates.sharedCores) predictShared(work, rates, time);
+  if (rates.sharedCores)
+    predictShared(work, rates, time);
+  else
+    time.bottleneck = time[waitedFor[0]] > time[waitedFor[1]] ? waitedFor[0] : waitedFor[1];
+  time.computeBinds = time.bottleneck == StepResource::Compute;
   return time;
 }
 

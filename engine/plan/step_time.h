@@ -29,6 +29,7 @@ struct StepRates {
   bool sharedCores = false;
   int threads = 1;       ///< with sharedCores
   bool measured = false; ///< every figure that counts was measured on the machine
+  bool assumed = false;  ///< one that counts is of data sheets and tables
 };
 
 /// gpu: index into profile.nvidia.gpus, negative for the CPU. The profile's rates must be filled in (withAssumedRates).
@@ -39,9 +40,10 @@ struct StepTime {
   double seconds = 0; ///< predicted
   double bound = 0;   ///< no engine can be faster at these rates
   double forward = 0, backward = 0;
-  std::array<double, stepResources> busy{};        ///< seconds of work of each resource
-  StepResource bottleneck = StepResource::Compute; ///< what most of the time is waited for
-  bool computeBinds = true;                        ///< in both phases
+  std::array<double, stepResources> busy{}; ///< seconds of work of each resource
+  /// Of the resources that a phase waits for the one with the most work in the whole step.
+  StepResource bottleneck = StepResource::Compute;
+  bool computeBinds = true;   ///< it is compute
   double updatedOnDevice = 0; ///< parameters with state on the host that are updated on the device, which hides AdamW
 
   /// What a planner keeps small: the time, and a little of what the disk has to do, which wears it.

@@ -107,7 +107,10 @@ class MachineProbe {
       } catch (const EngineException& problem) {
         status = tl::unexpected<Error>(problem.error());
       }
-      if (!status) m_report.notes.push_back(fmt::format("{}: not measured: {}", part.name, status.error().message));
+      if (!status) {
+        m_report.failed.push_back(part.name);
+        m_report.notes.push_back(fmt::format("{}: not measured: {}", part.name, status.error().message));
+      }
       const Device& device = m_place.device;
       m_report.peakMemory = std::max(m_report.peakMemory, device.memoryUse(MemorySpace::Device).peak +
                                                               device.memoryUse(MemorySpace::Host).peak);

@@ -13,6 +13,8 @@ namespace {
 constexpr int cacheFormat = 1;
 constexpr std::size_t mostEntries = 64; // homes are shared by machines, programs are updated: the oldest go
 constexpr Bytes mostCacheBytes = 4 * MiB;
+constexpr const char* noCache = "no measured rates are kept: neither XDG_CACHE_HOME nor HOME names a folder that is "
+                                "there; name a file with --cache";
 
 /// The entries, newest first; BadInput when the file is not what cacheRates() writes.
 Result<std::vector<Json>> readEntries(FileSystem& files, const Path& cache) {
@@ -24,6 +26,15 @@ Result<std::vector<Json>> readEntries(FileSystem& files, const Path& cache) {
   if (!machines.is_array()) reader.problem("machines", "is no list");
   MILLRACE_CHECK(reader.finish());
   return std::vector<Json>(machines.begin(), machines.end());
+}
+
+/// When the oldest of a report's figures was measured: what a partly failed measurement kept has an earlier date.
+WallTime oldest(ProbeReport report) {
+  WallTime time = *parseWallTime(report.measuredAt);
+  forEachRate(report, [&](const Rate& rate) {
+    if (rate.known()) time = std::min(time, *parseWallTime(rate.measuredAt));
+  });
+  return time;
 }
 
 bool sameDisk(const ProbedDisk& a, const ProbedDisk& b) {
@@ -52,13 +63,20 @@ const DiskRates* ProbeReport::disk(const DiskFacts& facts) const {
 Path ratesCacheFile() {
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache == '/')
     return Path(cache) / "millrace" / "rates.json";
-  if (const char* home = std::getenv("HOME"); home && *home) return Path(home) / ".cache" / "millrace" / "rates.json";
-  return std::filesystem::temp_directory_path() / "millrace-rates.json";
+  // A home that is not there is not made, and a place that others share is not trusted.
+  std::error_code problem;
+  if (const char* home = std::getenv("HOME"); home && *home == '/' && std::filesystem::is_directory(home, problem))
+    return Path(home) / ".cache" / "millrace" / "rates.json";
+  return {};
 }
 
 CachedRates cachedRates(FileSystem& files, const Path& cache, const MachineKey& machine, WallTime now) {
   constexpr const char* fix = "measure with: millrace bench machine";
   CachedRates cached;
+  if (cache.empty()) {
+    cached.notice = noCache;
+    return cached;
+  }
   if (!files.exists(cache)) {
     cached.notice = fmt::format("this machine's rates were never measured; {}", fix);
     return cached;
@@ -82,11 +100,12 @@ CachedRates cachedRates(FileSystem& files, const Path& cache, const MachineKey& 
     return cached;
   }
   // Whole hours of difference do not matter, a clock that was set back does.
-  const auto age = now - *parseWallTime(report->measuredAt);
+  const WallTime measured = oldest(*report);
+  const auto age = now - measured;
   cached.days = static_cast<int>(std::chrono::duration_cast<std::chrono::hours>(age).count() / 24);
   cached.old = cached.days > ratesKeepDays || cached.days < 0;
   if (cached.days < 0)
-    cached.notice = fmt::format("the cached rates are dated {}, which is not yet; {}", report->measuredAt, fix);
+    cached.notice = fmt::format("the cached rates are dated {}, which is not yet; {}", formatWallTime(measured), fix);
   else if (cached.old)
     cached.notice = fmt::format("this machine's rates were measured {} days ago; {}", cached.days, fix);
   cached.report = std::move(*report);
@@ -94,14 +113,21 @@ CachedRates cachedRates(FileSystem& files, const Path& cache, const MachineKey& 
 }
 
 Result<std::string> cacheRates(FileSystem& files, const Path& cache, const ProbeReport& report) {
+  if (cache.empty()) return noCache;
   std::string notice;
   std::vector<Json> entries;
   if (files.exists(cache)) {
     auto known = readEntries(files, cache);
-    if (known)
+    if (known) {
       entries = std::move(*known);
-    else
-      notice = fmt::format("a damaged cache of measured rates was replaced ({})", known.error().message);
+    } else if (known.error().kind != ErrorKind::BadInput) { // it may be whole, and could be read another time
+      return tl::unexpected(known.error());
+    } else { // perhaps a person's file, or one of a newer version
+      const Path aside = cache.string() + ".bad";
+      MILLRACE_CHECK(files.rename(cache, aside));
+      notice = fmt::format("a damaged cache of measured rates was kept aside as {} ({})", aside.string(),
+                           known.error().message);
+    }
   }
   ProbeReport merged = report;
   std::erase_if(merged.disks, [](const ProbedDisk& disk) { return !disk.problem.empty(); });
@@ -112,6 +138,7 @@ Result<std::string> cacheRates(FileSystem& files, const Path& cache, const Probe
       notice = fmt::format("a damaged entry of this machine was replaced ({})", before.error().message);
       continue;
     }
+    keepUnmeasured(merged, *before);
     for (const ProbedDisk& disk : before->disks)
       if (std::none_of(merged.disks.begin(), merged.disks.end(),
                        [&](const ProbedDisk& newer) { return sameDisk(newer, disk); }))
@@ -126,6 +153,46 @@ Result<std::string> cacheRates(FileSystem& files, const Path& cache, const Probe
   if (cache.has_parent_path()) MILLRACE_CHECK(files.createDirectories(cache.parent_path()));
   MILLRACE_CHECK(writeTextFile(files, cache, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"));
   return notice;
+}
+
+Status checkRatesCache(FileSystem& files, const Path& cache) {
+  if (!files.exists(cache)) return {};
+  if (const auto entries = readEntries(files, cache); !entries)
+    return badInput(fmt::format("{}: exists and is no cache of measured rates ({}): remove it or give another name",
+                                cache.string(), entries.error().message));
+  return {};
+}
+
+HardwareProfile withMeasuredRates(HardwareProfile profile, const ProbeReport& report) {
+  const auto take = [](Rate& rate, const Rate& measured) {
+    if (measured.known()) rate = measured;
+  };
+  DeviceRates& device = profile.cpuRates;
+  take(device.copyIn, report.device.copyIn);
+  take(device.copyOut, report.device.copyOut);
+  take(device.copyBoth, report.device.copyBoth);
+  take(device.gemmFp32, report.device.gemmFp32);
+  take(device.gemmTf32, report.device.gemmTf32);
+  take(device.gemmBf16, report.device.gemmBf16);
+  take(device.memory, report.device.memory);
+  take(profile.hostRates.memory, report.hostFp32.memory);
+  take(profile.hostRates.adamW, report.hostFp32.adamW);
+  take(profile.hostRates.adamWBesideCopies, report.hostFp32.adamWBesideCopies);
+  take(profile.hostRates.adamWSplit, report.hostBf16.adamW);
+  take(profile.hostRates.adamWSplitBesideCopies, report.hostBf16.adamWBesideCopies);
+  for (DiskFacts& disk : profile.disks)
+    if (const DiskRates* rates = report.disk(disk)) {
+      take(disk.rates.read, rates->read);
+      take(disk.rates.write, rates->write);
+    }
+  return profile;
+}
+
+HardwareProfile withCachedRates(FileSystem& files, HardwareProfile profile, int threads, std::string* notice) {
+  if (!profile.name.empty()) return profile; // another machine, or of another day: the file's word
+  const CachedRates cached = cachedRates(files, ratesCacheFile(), machineKey(profile, threads));
+  if (notice) *notice = cached.notice;
+  return cached.report ? withMeasuredRates(std::move(profile), *cached.report) : profile;
 }
 
 } // namespace millrace

@@ -99,6 +99,16 @@ Json ratesToJson(const ProbeReport& report) {
   return json;
 }
 
+void forEachRate(ProbeReport& report, const std::function<void(Rate&)>& visit) {
+  for (const NamedRate& named : namedRates) visit(named.of(report));
+}
+
+void keepUnmeasured(ProbeReport& report, ProbeReport earlier) {
+  for (const NamedRate& named : namedRates)
+    if (Rate& rate = named.of(report); !rate.known()) rate = named.of(earlier);
+  report.hostBf16.memory = report.hostFp32.memory;
+}
+
 bool isEntryOf(const Json& entry, const MachineKey& machine) {
   if (!entry.is_object()) return false;
   const auto is = [&](const char* key, const Json& value) {
@@ -185,6 +195,7 @@ std::string probeTable(const ProbeReport& report) {
 std::string toJson(const ProbeReport& report) {
   Json json = ratesToJson(report);
   json["notes"] = report.notes;
+  json["failed"] = report.failed;
   json["peak_bytes"] = report.peakMemory;
   json["seconds"] = report.seconds;
   return json.dump(2, ' ', false, Json::error_handler_t::replace);

@@ -4,12 +4,18 @@
 #include "base/json_reader.h"
 #include "engine/probe.h"
 
+#include <functional>
 #include <string>
 
 namespace millrace {
 
 /// The key, the date, the rates that are known, the disks that were measured.
 Json ratesToJson(const ProbeReport& report);
+
+/// Each rate of the machine, known or not; those of disks are not among them.
+void forEachRate(ProbeReport& report, const std::function<void(Rate&)>& visit);
+/// Gives the report what an earlier one knows and it does not.
+void keepUnmeasured(ProbeReport& report, ProbeReport earlier);
 
 /// Whether an entry's key is this one. False for what is no entry.
 bool isEntryOf(const Json& entry, const MachineKey& machine);

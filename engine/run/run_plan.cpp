@@ -47,7 +47,7 @@ MemoryLimit diskLimit(const HardwareProfile& profile, const TierBudgets& budgets
   for (std::size_t i = 0; i < budgets.disks.size(); ++i) {
     if (budgets.sameDisk[i] != static_cast<int>(i)) continue;
     const TierBudget& budget = budgets.disks[i];
-    limit.bytes += budget.bytes;
+    limit.bytes += budget.overridden ? std::min(budget.bytes, budget.free) : budget.bytes; // never more than there is
     limit.free += budget.free;
     limit.set = limit.set || budget.overridden;
     limit.origin +=

@@ -32,14 +32,63 @@ class TestBenchMachine : public QObject {
     QCOMPARE(QDir(folder.path()).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot),
              QStringList{"cache"}); // the disk's file is gone
 
-    // A damaged cache is told of and replaced.
+    // A damaged cache is told of and kept aside.
     writeFile(cache, "{\"format\": 1, \"machines\": [");
     const Outcome again = runProgram({"bench", "machine", "--seconds", "0.001"}, {}, environment);
     QCOMPARE(again.code, 0);
-    QVERIFY2(again.error.contains("a damaged cache of measured rates was replaced"), again.error.constData());
+    QVERIFY2(again.error.contains("a damaged cache of measured rates was kept aside"), again.error.constData());
     for (const char* words : {"matrix products, bf16", "AdamW, split weights", "kept in "})
       QVERIFY2(again.out.contains(words), again.out.constData());
     QCOMPARE(QJsonDocument::fromJson(readFile(cache)).object()["machines"].toArray().size(), 1);
+  }
+
+  void afterADiskThatFails() {
+    QTemporaryDir folder;
+    const QString cache = folder.filePath("rates.json");
+    const QStringList command{"bench", "machine", "--seconds", "0.001", "--cache", cache, "--disk", "/proc/self"};
+    const Outcome outcome = runProgram(command);
+    QCOMPARE(outcome.code, 1);
+    QVERIFY2(outcome.error.contains("millrace: not measured: the disk behind /proc/self"), outcome.error.constData());
+    QVERIFY(readFile(cache).contains("adamw_split")); // the rest is kept
+  }
+
+  void filesOfOthersAreLeftAlone() {
+    QTemporaryDir folder;
+    const QString file = folder.filePath("project.json");
+    for (const char* contents : {"{\"format\": 1, \"model\": {}}", "", "[]", "no JSON"}) {
+      writeFile(file, contents);
+      const Outcome outcome = runProgram({"bench", "machine", "--cache", file});
+      QCOMPARE(outcome.code, 2);
+      QVERIFY2(isOneError(outcome, {"project.json: exists and is no cache"}), outcome.error.constData());
+      QCOMPARE(readFile(file), QByteArray(contents));
+      QVERIFY(outcome.out.isEmpty());
+    }
+  }
+
+  void noCacheWithoutAHome() {
+    QTemporaryDir folder;
+    const QString home = folder.filePath("none");
+    const Outcome outcome =
+        runProgram({"bench", "machine", "--seconds", "0.001"}, {}, {"XDG_CACHE_HOME=", "HOME=" + home});
+    QCOMPARE(outcome.code, 0);
+    QVERIFY2(outcome.error.contains("no measured rates are kept"), outcome.error.constData());
+    QVERIFY(!outcome.out.contains("kept in") && !QDir(home).exists());
+  }
+
+  void canBeInterrupted() {
+    QTemporaryDir folder;
+    for (const int number : {SIGINT, SIGTERM}) {
+      const QString cache = folder.filePath("rates.json");
+      Child child({"bench", "machine", "--seconds", "0.5", "--cache", cache});
+      QVERIFY(child.start());
+      QTest::qWait(300); // it measures for seconds
+      child.signal(number);
+      const Outcome outcome = child.wait();
+      QVERIFY(outcome.finished);
+      QCOMPARE(outcome.code, 4);
+      QVERIFY2(isOneError(outcome, {"given up"}), outcome.error.constData());
+      QVERIFY(!QFile::exists(cache));
+    }
   }
 
   void aCacheThatCannotBeWritten() {

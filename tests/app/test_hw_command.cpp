@@ -37,10 +37,23 @@ class TestHwCommand : public QObject {
     QCOMPARE(runProgram({"hw", "--json", "--machine", copy.fileName()}).object(), read.object());
   }
 
+  void aFileThatIsThereIsReplacedOnRequest() {
+    const QString file = m_folder->filePath("own.json");
+    QCOMPARE(runProgram({"hw", "--save", file, "--machine", "h200"}).code, 0);
+    const QByteArray before = readFile(file);
+    const Outcome refused = runProgram({"hw", "--save", file});
+    QCOMPARE(refused.code, 2);
+    QVERIFY2(isOneError(refused, {"own.json", "--force"}), refused.error.constData());
+    QCOMPARE(readFile(file), before);
+    QCOMPARE(runProgram({"hw", "--save", file, "--force"}).code, 0);
+    QVERIFY(readFile(file) != before);
+  }
+
   void refuses_data() {
     QTest::addColumn<QStringList>("arguments");
     QTest::addColumn<QByteArray>("words");
     QTest::newRow("unknown machine") << QStringList{"--machine", "rtx-4900"} << QByteArray("did you mean rtx-4090?");
+    QTest::newRow("no machine") << QStringList{"--machine", ""} << QByteArray("--machine: is empty");
     QTest::newRow("no such file") << QStringList{"--machine", "none.json"} << QByteArray("none.json");
     QTest::newRow("another kind of file")
         << QStringList{"--machine", "project.json"} << QByteArray("project.json: name is missing");

@@ -132,7 +132,7 @@ class TestPlanCommand : public QObject {
                     "--kwh-price", "0.4", "--set", "training.micro_batches=16", "training.context=1024", "--json"});
     QVERIFY2(outcome.code == 0, outcome.error.constData());
     const QJsonObject plan = outcome.object();
-    QCOMPARE(plan["verdict"].toString(), "fits");
+    QCOMPARE(plan["verdict"].toString(), "tight");
     QCOMPARE(plan["parameters"].toInteger(), 6'738'415'616);
     QCOMPARE(plan["tokens_per_step"].toInteger(), 16 * 1024);
     QCOMPARE(plan["machine"].toString(), "RTX 4090");
@@ -174,10 +174,85 @@ class TestPlanCommand : public QObject {
     QVERIFY2(outcome.error.startsWith("millrace: ") && outcome.error.count('\n') == 1, outcome.error.constData());
   }
 
-  void aSizeThatIsNoNumberIsNamed() {
-    const Outcome outcome = runProgram({"plan", "--model-size", "nan"});
+  void valuesThatAreNoneAreNamed_data() {
+    QTest::addColumn<QStringList>("arguments");
+    QTest::addColumn<QByteArray>("option");
+    for (const char* option : {"--model-size", "--tokens", "--kwh-price"})
+      for (const char* value : {"nan", "inf", "-inf", "much"})
+        QTest::addRow("%s %s", option, value) << QStringList{option, value} << QByteArray(option);
+    QTest::newRow("watch") << QStringList{"watch", "nan"} << QByteArray("--wait");
+    QTest::newRow("bench") << QStringList{"bench", "nan"} << QByteArray("--seconds");
+    for (const char* option : {"--ram", "--vram", "--nvme"})
+      QTest::newRow(option) << QStringList{"--model-size", "1e9", option, "0"} << QByteArray(option);
+    QTest::newRow("no machine") << QStringList{"--model-size", "1e9", "--machine", ""} << QByteArray("--machine");
+  }
+  void valuesThatAreNoneAreNamed() {
+    QFETCH(QStringList, arguments);
+    QFETCH(QByteArray, option);
+    if (arguments.front() == "watch")
+      arguments = QStringList{"watch", m_folder->path(), "--wait", arguments.back()};
+    else if (arguments.front() == "bench")
+      arguments = QStringList{"bench", "machine", "--seconds", arguments.back()};
+    else
+      arguments.prepend("plan");
+    const Outcome outcome = runProgram(arguments);
     QCOMPARE(outcome.code, 2);
-    QVERIFY2(isOneError(outcome, {"nan", "expected"}), outcome.error.constData());
+    QVERIFY2(isOneError(outcome, {option + ": ", "expected"}), outcome.error.constData());
+  }
+
+  void whatIsNotKnownIsNull() {
+    const Outcome outcome = runProgram({"plan", m_project, "--json", "--set", "training.epochs=2"});
+    QVERIFY2(outcome.code == 0, outcome.error.constData());
+    const QJsonObject run = outcome.object()["run"].toObject();
+    for (const char* key : {"tokens", "seconds", "kwh", "checkpoint_pause_seconds"})
+      QVERIFY2(run[key].isNull() && run.contains(key), key);
+    QVERIFY(outcome.out.contains("give --tokens N"));
+    QVERIFY(
+        runProgram({"plan", m_project, "--tokens", "1000", "--json"}).object()["run"].toObject()["seconds"].toDouble() >
+        0);
+  }
+
+  void aPlanThatNobodyGetsIsAFailure() {
+    for (const char* limit : {"64MiB", "20000"}) { // fits, does not
+      Child child({"plan", m_project, "--json", "--set", QString("memory.ram_limit=%1").arg(limit)});
+      child.process().setStandardOutputFile("/dev/full");
+      QVERIFY(child.start());
+      const Outcome outcome = child.wait();
+      QCOMPARE(outcome.code, 1);
+      QVERIFY2(outcome.error.contains("cannot write to standard output"), outcome.error.constData());
+    }
+  }
+
+  /// What was measured goes into the saved machine, so that plans for it are plans for this one.
+  void aSavedMachineIsThisOne() {
+    const QStringList environment{"XDG_CACHE_HOME=" + m_folder->filePath("cache")};
+    const auto run = [&](const QStringList& arguments) { return runProgram(arguments, {}, environment); };
+    QVERIFY(run({"hw"}).out.contains("memory usable"));
+    QCOMPARE(run({"bench", "machine", "--seconds", "0.001"}).code, 0);
+    const QString file = m_folder->filePath("own.json");
+    const Outcome shown = run({"hw", "--json", "--save", file});
+    QVERIFY2(shown.code == 0, shown.error.constData());
+    const QJsonObject rates = shown.object()["host_rates"].toObject();
+    for (const char* key : {"memory", "adamw", "adamw_split"}) {
+      QCOMPARE(rates[key].toObject()["origin"].toString(), "measured");
+      QVERIFY(!rates[key].toObject()["measured_at"].toString().isEmpty());
+    }
+    QVERIFY(run({"hw"}).out.contains("measured 20"));
+    for (const char* precision : {"fp32", "bf16"}) {
+      const QStringList plan{"plan",
+                             m_project,
+                             "--json",
+                             "--set",
+                             QString("training.precision=%1").arg(precision),
+                             "training.threads=null"};
+      const QJsonObject here = run(plan).object(), saved = run(plan + QStringList{"--machine", file}).object();
+      QCOMPARE(here["rates"].toString(), "measured");
+      for (const char* key : {"rates", "step_seconds", "resource_seconds", "bottleneck", "placement"})
+        QVERIFY2(here[key] == saved[key] && !here[key].isUndefined(), key);
+    }
+    writeFile(m_folder->filePath("cache/millrace/rates.json"), "{");
+    const Outcome damaged = run({"plan", m_project});
+    QVERIFY2(damaged.out.contains("the rates are assumed: the cache of measured rates is damaged"), damaged.out);
   }
 
   void hardwareAsJson() {

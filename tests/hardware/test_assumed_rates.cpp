@@ -144,7 +144,9 @@ class TestAssumedRates : public QObject {
   void everyRateOfAnEmptyProfile() {
     const HardwareProfile profile = withAssumedRates(HardwareProfile());
     const auto known = [](const Rate& rate, const char* key, const char*, RateUnit) { QVERIFY2(rate.known(), key); };
-    visitHostRates(profile.hostRates, known);
+    const HostRates& host = profile.hostRates;
+    QVERIFY(host.memory.known() && host.adamW.known() && host.adamWBesideCopies.known());
+    QVERIFY(!host.adamWSplit.known()); // as fast as on whole weights: the rate of those stands, whoever gave it
     visitDeviceRates(profile.cpuRates, known);
   }
 };

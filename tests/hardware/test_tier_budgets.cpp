@@ -57,6 +57,24 @@ class TestTierBudgets : public QObject {
     QVERIFY(!ram.overridden && !ram.explanation.empty());
   }
 
+  /// What was free when somebody looked says nothing of a machine that is only described, so that more memory in all
+  /// never leaves less for a run.
+  void aDescribedMachineIsEmpty() {
+    HardwareProfile profile = withMemory(64, 58);
+    profile.name = "described";
+    QCOMPARE(tierBudgets(profile).ram.free, gib(64));
+    Bytes before = 0;
+    for (const double total : {8, 16, 64, 128, 1000}) {
+      profile.memory.total = gib(total);
+      const Bytes budget = tierBudgets(profile).ram.bytes;
+      QVERIFY(budget > before);
+      before = budget;
+    }
+    profile.memory.groupLimit = gib(100);
+    profile.memory.groupFree = gib(1);
+    QCOMPARE(tierBudgets(profile).ram.bytes, gib(90));
+  }
+
   void theBindingCgroupIsNamed() {
     HardwareProfile profile = withMemory(64, 4);
     profile.memory.available = gib(60);

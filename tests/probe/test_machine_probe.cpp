@@ -87,7 +87,7 @@ class TestMachineProbe : public QObject {
     ProbeReport report = emptyReport();
     QVERIFY(runProbes(files, place.place, quick(), report).has_value());
     QVERIFY(report.disks.empty());
-    QVERIFY(report.notes.empty());
+    QVERIFY(report.notes.empty() && report.failed.empty());
   }
 
   void canBeGivenUpBeforeEveryPart() {
@@ -138,6 +138,7 @@ class TestMachineProbe : public QObject {
     QVERIFY(report.disks[0].problem.find("/disk: 0 B are free") != std::string::npos);
     QVERIFY(!report.disks[0].rates.read.known());
     QCOMPARE(report.notes.size(), std::size_t{1});
+    QCOMPARE(report.failed, std::vector<std::string>{"the disk behind /disk"});
     QVERIFY(measured(report.device.memory)); // the rest stands
   }
 
@@ -148,6 +149,8 @@ class TestMachineProbe : public QObject {
     ProbeReport report = emptyReport();
     QVERIFY(runProbes(files, {pool, *device, memory}, quick(), report).has_value());
     QVERIFY(!report.device.gemmFp32.known() && !report.device.copyIn.known());
+    QVERIFY(std::count(report.failed.begin(), report.failed.end(), "matrix products in fp32") == 1);
+    QVERIFY(std::count(report.failed.begin(), report.failed.end(), "copies") == 1);
     QVERIFY(measured(report.hostFp32.adamW));
     QCOMPARE(report.notes.size(), std::size_t{5}); // copies, AdamW beside them, two kinds of products, device memory
     for (const std::string& note : report.notes) QVERIFY(note.find(": not measured: ") != std::string::npos);

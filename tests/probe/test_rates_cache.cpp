@@ -1,6 +1,7 @@
 // What is cached comes back; what is damaged, old or another machine's is told apart; faults leave the file whole.
 #include "probe/rates_json.h"
 
+#include "base/atomic_file.h"
 #include "support/faulty_file_system.h"
 #include "support/memory_file_system.h"
 
@@ -143,6 +144,40 @@ class TestRatesCache : public QObject {
     QVERIFY(cached.report->disks == expected);
   }
 
+  /// What could not be measured again stays with its date, and makes the whole as old as it is.
+  void whatWasNotMeasuredStays() {
+    const ProbeReport first = reportOf("here");
+    QVERIFY(cacheRates(*m_files, cache, first).has_value());
+    ProbeReport second = reportOf("here", 3e9);
+    second.measuredAt = formatWallTime(after(40));
+    second.device.copyIn = {};
+    second.device.gemmFp32 = {};
+    second.hostFp32.memory = second.hostBf16.memory = {};
+    for (Rate* rate : {&second.device.copyOut, &second.hostBf16.adamW}) rate->measuredAt = second.measuredAt;
+    QVERIFY(cacheRates(*m_files, cache, second).has_value());
+    const CachedRates cached = cachedRates(*m_files, cache, first.machine, after(41));
+    QVERIFY(cached.report->device.copyIn == first.device.copyIn);
+    QVERIFY(cached.report->device.gemmFp32 == first.device.gemmFp32);
+    QVERIFY(cached.report->hostBf16.memory == first.hostFp32.memory);
+    QVERIFY(cached.report->device.copyOut == second.device.copyOut);
+    QVERIFY(cached.report->hostBf16.adamW == second.hostBf16.adamW);
+    QVERIFY(cached.old && cached.days == 41);
+  }
+
+  /// A file that is no cache is somebody's.
+  void otherFilesAreKept() {
+    QVERIFY(m_files->createDirectories(cache.parent_path()).has_value());
+    QVERIFY(checkRatesCache(*m_files, cache).has_value()); // nothing is there
+    const std::string own = "{\"format\": 1, \"model\": {}}";
+    QVERIFY(writeTextFile(*m_files, cache, own).has_value());
+    const Status refused = checkRatesCache(*m_files, cache);
+    QVERIFY(!refused && refused.error().kind == ErrorKind::BadInput);
+    const auto notice = cacheRates(*m_files, cache, reportOf("here"));
+    QVERIFY(notice && notice->find("rates.json.bad") != std::string::npos);
+    QCOMPARE(*readTextFile(*m_files, cache.string() + ".bad"), own);
+    QVERIFY(checkRatesCache(*m_files, cache).has_value());
+  }
+
   void theOldestGo() {
     for (int i = 0; i < 70; ++i) QVERIFY(cacheRates(*m_files, cache, reportOf("host" + std::to_string(i))).has_value());
     QVERIFY(cachedRates(*m_files, cache, reportOf("host6").machine, after(0)).report.has_value());
@@ -197,12 +232,17 @@ class TestRatesCache : public QObject {
     auto file = m_files->open(cache, OpenMode::Create);
     QVERIFY((*file)->write(std::as_bytes(std::span(text.constData(), static_cast<std::size_t>(text.size()))), 0));
 
+    const bool whole = checkRatesCache(*m_files, cache).has_value();
     const CachedRates cached = cachedRates(*m_files, cache, report.machine, after(0));
     QVERIFY(!cached.report.has_value());
     QVERIFY2(cached.notice.find("damaged") != std::string::npos, cached.notice.c_str());
     const auto notice = cacheRates(*m_files, cache, report);
     QVERIFY(notice.has_value());
     QVERIFY2(notice->find("damaged") != std::string::npos, notice->c_str());
+    if (const auto aside = readTextFile(*m_files, cache.string() + ".bad")) // unless one entry alone was damaged
+      QCOMPARE(aside->c_str(), text.constData());
+    else
+      QVERIFY(whole);
     QVERIFY(sameRates(*cachedRates(*m_files, cache, report.machine, after(0)).report, report));
   }
 
@@ -245,8 +285,8 @@ class TestRatesCache : public QObject {
       QVERIFY(isNew || sameRates(*cached.report, before));
       if (written) QVERIFY(isNew);
       if (!written) ++failures;
-      // A cache that could not be read counts as damaged: then the other machine's entry is lost, and that is said.
-      if (!written || written->empty()) QVERIFY(cachedRates(memory, cache, other.machine, after(0)).report.has_value());
+      // A cache that could not be read is not taken for a damaged one.
+      QVERIFY(cachedRates(memory, cache, other.machine, after(0)).report.has_value());
       if (!happened) break;
     }
     QVERIFY(failures >= 3);
@@ -308,10 +348,17 @@ class TestRatesCache : public QObject {
     qputenv("XDG_CACHE_HOME", "/somewhere/cache");
     QCOMPARE(ratesCacheFile(), Path("/somewhere/cache/millrace/rates.json"));
     qputenv("XDG_CACHE_HOME", "relative"); // which the convention says to ignore
-    qputenv("HOME", "/home/user");
-    QCOMPARE(ratesCacheFile(), Path("/home/user/.cache/millrace/rates.json"));
+    QTemporaryDir home;
+    qputenv("HOME", home.path().toUtf8());
+    QCOMPARE(ratesCacheFile(), Path(home.path().toStdString()) / ".cache/millrace/rates.json");
+    // A home that is not there is not made, and no place of everybody's stands in for it.
+    qputenv("HOME", (home.path() + "/none").toUtf8());
+    QVERIFY(ratesCacheFile().empty());
     qunsetenv("HOME");
-    QVERIFY(ratesCacheFile().is_absolute());
+    QVERIFY(ratesCacheFile().empty());
+    const auto notice = cacheRates(*m_files, ratesCacheFile(), reportOf("here"));
+    QVERIFY(notice && notice->find("XDG_CACHE_HOME") != std::string::npos);
+    QVERIFY(cachedRates(*m_files, ratesCacheFile(), reportOf("here").machine).notice == *notice);
   }
 
  private:

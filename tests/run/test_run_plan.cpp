@@ -2,8 +2,11 @@
 // one, and measured rates take the place of assumed ones.
 #include "run/run_plan.h"
 
+#include "base/atomic_file.h"
 #include "engine/machines.h"
+#include "engine/probe.h"
 #include "run/plan_rates.h"
+#include "support/memory_file_system.h"
 #include "train/small_models.h"
 
 #include <QtTest>
@@ -137,14 +140,49 @@ class TestRunPlan : public QObject {
     report.hostFp32.adamW = rate(3e8);
     report.hostBf16.adamW = rate(2e8);
     report.disks.push_back({"/d", "/d", "nvme0n1", {rate(3e9), rate(2e9)}, ""});
-    const HardwareProfile fp32 = withMeasuredRates(machine, report, Precision::Fp32);
-    QCOMPARE(fp32.cpuRates.gemmFp32.perSecond, 11e9);
-    QCOMPARE(fp32.hostRates.adamW.perSecond, 3e8);
-    QCOMPARE(fp32.cpuRates.copyOut, machine.cpuRates.copyOut); // was not measured
-    QCOMPARE(fp32.disks.front().rates.write.perSecond, 2e9);
-    QCOMPARE(withMeasuredRates(machine, report, Precision::Bf16).hostRates.adamW.perSecond, 2e8);
-    QVERIFY(stepRates(fp32, Precision::Fp32, -1, 4).measured);
+    const HardwareProfile known = withMeasuredRates(machine, report);
+    QCOMPARE(known.cpuRates.gemmFp32.perSecond, 11e9);
+    QCOMPARE(known.cpuRates.copyOut, machine.cpuRates.copyOut); // was not measured
+    QCOMPARE(known.disks.front().rates.write.perSecond, 2e9);
+    const StepRates fp32 = stepRates(known, Precision::Fp32, -1, 4), bf16 = stepRates(known, Precision::Bf16, -1, 4);
+    QCOMPARE(fp32.update, 3e8);
+    QCOMPARE(bf16.update, 2e8); // on split weights
+    QVERIFY(fp32.measured && !fp32.assumed);
+    QVERIFY(!bf16.measured && bf16.assumed); // its products were not measured
     QVERIFY(!stepRates(machine, Precision::Fp32, -1, 4).measured);
+  }
+
+  /// A cache that cannot be read is told of, and so is one that has nothing of this machine.
+  void whatIsWrongWithTheCacheIsTold() {
+    qputenv("XDG_CACHE_HOME", "/cache");
+    MemoryFileSystem files;
+    const auto noticeOf = [&](HardwareProfile machine) {
+      std::string notice;
+      const HardwareProfile filled = withRates(files, std::move(machine), Project(), &notice);
+      if (!filled.cpuRates.gemmFp32.known()) notice = "no rates";
+      return notice;
+    };
+    QVERIFY(noticeOf(machineWith(8 * GiB)).find("never measured") != std::string::npos);
+    QVERIFY(files.createDirectories("/cache/millrace").has_value());
+    QVERIFY(writeTextFile(files, "/cache/millrace/rates.json", "{\"format\": 1").has_value());
+    QVERIFY(noticeOf(machineWith(8 * GiB)).find("damaged") != std::string::npos);
+    HardwareProfile described = machineWith(8 * GiB);
+    described.name = "another";
+    QVERIFY(noticeOf(described).empty());
+  }
+
+  /// What a project says of the drives holds as far as there is so much.
+  void noMoreOfADriveThanThereIs() {
+    HardwareProfile machine = machineWith(64 * GiB);
+    machine.disks.resize(1);
+    machine.disks[0].folder = "/a";
+    machine.disks[0].total = machine.disks[0].free = 100 * GiB;
+    PlanTarget target;
+    target.nvme = true;
+    target.budgets.disk = 60 * GiB;
+    QCOMPARE(memoryLimits(projectWith(0, 0), machine, target).disk.bytes, 60 * GiB);
+    target.budgets.disk = 1000 * GiB;
+    QCOMPARE(memoryLimits(projectWith(0, 0), machine, target).disk.bytes, 100 * GiB);
   }
 };
 

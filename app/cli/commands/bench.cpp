@@ -1,13 +1,17 @@
 #include "bench.h"
 
+#include "checks.h"
 #include "engine/bench.h"
 #include "engine/hardware.h"
 #include "engine/probe.h"
 #include "progress.h"
 #include "project_options.h"
+#include "stop_signals.h"
 
 #include <algorithm>
+#include <atomic>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace millrace::cli {
 
@@ -124,13 +128,19 @@ struct ProbeCommandOptions {
 Result<int> machine(Program& program, const ProbeCommandOptions& options) {
   Console& console = program.console;
   if (options.json) console.reserveOutput();
+  const Path cache = options.cache.empty() ? ratesCacheFile() : Path(options.cache);
+  // A file that somebody named is not touched unless it is what belongs there: told before half a minute has passed.
+  if (!options.cache.empty()) MILLRACE_CHECK(checkRatesCache(program.files, cache));
+  StopSignals signals;
+  std::atomic<bool> stopped = false;
+  signals.deliver([&] { stopped = true; });
   ProbeOptions probe;
   probe.compute.threads = options.threads;
   probe.seconds = options.seconds;
   probe.disk = options.disk;
   probe.progress = [&](const ProbeProgress& progress) {
     console.progress(fmt::format("measuring {} ({} of {})", progress.part, progress.done + 1, progress.parts));
-    return true;
+    return !stopped;
   };
   MILLRACE_TRY(const ProbeReport report, probeMachine(program.files, probe));
   console.endProgress();
@@ -142,12 +152,11 @@ Result<int> machine(Program& program, const ProbeCommandOptions& options) {
     console.line(table);
   }
   for (const std::string& note : report.notes) console.warning(note);
-  const Path cache = options.cache.empty() ? ratesCacheFile() : Path(options.cache);
   MILLRACE_TRY(const std::string notice, cacheRates(program.files, cache, report));
   if (!notice.empty()) console.warning(notice);
-  if (!options.json) console.line(fmt::format("kept in {}", cache.string()));
-  const auto unmeasured = [](const ProbedDisk& disk) { return !disk.problem.empty(); };
-  return std::any_of(report.disks.begin(), report.disks.end(), unmeasured) ? failedWhileRunning : done;
+  if (!options.json && !cache.empty()) console.line(fmt::format("kept in {}", cache.string()));
+  if (report.failed.empty()) return done;
+  return failed(fmt::format("not measured: {}; figures of an earlier time stay", fmt::join(report.failed, ", ")));
 }
 
 void addMachineOptions(CLI::App& command, MachineOptions& options) {
@@ -189,7 +198,7 @@ void addBench(CLI::App& app, Program& program) {
       ->check(CLI::Range(0, 4096));
   machineCommand->add_option("--seconds", probeOptions->seconds, "About so long for each figure; default: 1")
       ->option_text("S")
-      ->check(CLI::Range(1e-3, 60.0));
+      ->transform(numberFrom(1e-3, 60));
   machineCommand
       ->add_option("--cache", probeOptions->cache,
                    "Where the figures are kept; default: millrace/rates.json in $XDG_CACHE_HOME or ~/.cache")

@@ -1,7 +1,9 @@
 #include "hw.h"
 
+#include "checks.h"
 #include "engine/hardware.h"
 #include "engine/machines.h"
+#include "engine/probe.h"
 #include "engine/runs.h"
 
 namespace millrace::cli {
@@ -12,6 +14,7 @@ struct HwOptions {
   std::vector<std::string> folders;
   std::string machine;
   std::string save;
+  bool force = false;
   bool json = false;
 };
 
@@ -20,12 +23,12 @@ Result<HardwareProfile> chosenMachine(Program& program, const HwOptions& options
   std::vector<Path> folders(options.folders.begin(), options.folders.end());
   if (folders.empty())
     if (const auto runs = runsFolder()) folders.push_back(*runs); // where nothing else is said, runs go there
-  return inspectMachine(folders);
+  return withCachedRates(program.files, inspectMachine(folders));
 }
 
 Result<int> hw(Program& program, const HwOptions& options) {
   MILLRACE_TRY(const HardwareProfile profile, chosenMachine(program, options));
-  if (!options.save.empty()) MILLRACE_CHECK(saveMachine(program.files, options.save, profile));
+  if (!options.save.empty()) MILLRACE_CHECK(saveMachine(program.files, options.save, profile, options.force));
   // Names of processes, models and files' texts are other people's.
   std::string text = options.json ? hardwareJson(profile) : printable(hardwareReport(profile));
   while (text.ends_with('\n')) text.pop_back();
@@ -47,9 +50,13 @@ void addHw(CLI::App& app, Program& program) {
       ->add_option("--machine", options->machine,
                    "Show a machine that is described by a file, or one of these: " + names)
       ->type_name("NAME|FILE")
+      ->check(notEmpty("the name or the file of a machine"))
       ->excludes(folders);
-  command->add_option("--save", options->save, "Write the machine to a file, to edit or to plan for elsewhere")
-      ->type_name("FILE");
+  CLI::Option* const save =
+      command->add_option("--save", options->save, "Write the machine to a file, to edit or to plan for elsewhere")
+          ->type_name("FILE")
+          ->check(notEmpty("a file's name"));
+  command->add_flag("--force", options->force, "Let --save replace a machine file that is there")->needs(save);
   command->add_flag("--json", options->json, "Print JSON, sizes in bytes");
 }
 

@@ -1,5 +1,6 @@
 #include "plan.h"
 
+#include "checks.h"
 #include "engine/machines.h"
 #include "engine/model_presets.h"
 #include "engine/plan.h"
@@ -53,9 +54,11 @@ OrderedJson toJson(const PlannedPlacement& placement) {
 }
 
 OrderedJson toJson(const PlannedRun& run) {
-  OrderedJson json = {{"tokens", run.tokens},
-                      {"seconds", run.seconds},
-                      {"kwh", run.kilowattHours},
+  const auto known = [](double value) { return value > 0 ? OrderedJson(value) : OrderedJson(); };
+  OrderedJson json = {{"tokens", known(run.tokens)},
+                      {"seconds", known(run.seconds)},
+                      {"checkpoint_pause_seconds", run.seconds > 0 ? OrderedJson(run.checkpointPauses) : OrderedJson()},
+                      {"kwh", known(run.kilowattHours)},
                       {"cost", run.cost ? OrderedJson(*run.cost) : OrderedJson()},
                       {"checkpoint_bytes", run.checkpointBytes},
                       {"checkpoint_seconds", run.checkpointSeconds},
@@ -64,9 +67,10 @@ OrderedJson toJson(const PlannedRun& run) {
                       {"token_cache_bytes", run.tokenCacheBytes},
                       {"written_bytes_per_step", run.writtenPerStep},
                       {"written_bytes_per_day", run.writtenPerDay},
+                      {"drive_written_bytes_per_day", run.wornPerDay},
                       {"drive_endurance_bytes", run.endurance},
                       {"drive_endurance_assumed", run.enduranceAssumed},
-                      {"drive_years", run.driveYears}};
+                      {"drive_years", known(run.driveYears)}};
   return json;
 }
 
@@ -132,6 +136,7 @@ Result<std::optional<Bytes>> sizeOf(const std::string& text, const char* option)
   if (text.empty()) return std::optional<Bytes>();
   const auto bytes = parseBytes(text);
   if (!bytes) return badInput(fmt::format("{}: {}", option, bytes.error().message));
+  if (*bytes == 0) return badInput(fmt::format("{}: is 0, expected what there is of it", option));
   return std::optional<Bytes>(*bytes);
 }
 
@@ -224,25 +229,28 @@ void addPlan(CLI::App& app, Program& program) {
       ->option_text("PRESET|DIR");
   command->add_option("--model-size", options->modelSize, "Plan for a model of so many parameters: 101e9")
       ->option_text("N")
-      ->check(CLI::Range(leastModelSize, greatestModelSize));
+      ->transform(numberFrom(leastModelSize, greatestModelSize));
   command
       ->add_option("--machine", options->machine,
                    "Plan for a machine that a file describes, or one of these: " + machines + "; default: this one")
-      ->option_text("NAME|FILE");
-  command->add_option("--vram", options->vram, "Of each GPU, in place of what is free")->option_text("SIZE");
-  command->add_option("--ram", options->ram, "Of the machine, in place of what is free")->option_text("SIZE");
+      ->option_text("NAME|FILE")
+      ->check(notEmpty("the name or the file of a machine"));
+  command->add_option("--vram", options->vram, "Of each GPU, in place of what it has")->option_text("SIZE");
+  command->add_option("--ram", options->ram, "Of the machine, in place of what it has; a part is left to others")
+      ->option_text("SIZE");
   command->add_option("--gpus", options->gpus, "How many compute; default: one where the machine has one")
       ->option_text("N")
       ->check(CLI::Range(0, 64));
-  command->add_option("--nvme", options->nvme, "Let state live on disk, so much of it")->option_text("SIZE");
+  command->add_option("--nvme", options->nvme, "Let state live on disk; its size, in place of what it has")
+      ->option_text("SIZE");
   command->add_option("--nvme-tbw", options->endurance, "What the drives are rated to be written in their life: 1200TB")
       ->option_text("SIZE");
   command->add_option("--tokens", options->tokens, "To train on, in place of the project's length")
       ->option_text("N")
-      ->check(CLI::Range(1.0, 1e18));
+      ->transform(numberFrom(1, 1e18));
   command->add_option("--kwh-price", options->price, "Of a kilowatt-hour, for the cost")
       ->option_text("PRICE")
-      ->check(CLI::Range(0.0, 1e6));
+      ->transform(numberFrom(0, 1e6));
   command->add_flag("--rehearse", options->rehearse,
                     "Time a few layers of the model on this machine first: seconds, and more exact than rates");
   command->add_flag("--json", options->json, "Print JSON, sizes in bytes");

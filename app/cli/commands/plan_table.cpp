@@ -81,9 +81,15 @@ void printPlacement(Console& console, const PlannedPlacement& placement) {
                              100 * placement.updatedOnDevice));
 }
 
+/// "3.24 s", "53 min": three digits of what is short.
+std::string stepDuration(double seconds) {
+  if (seconds >= 120) return formatDuration(seconds);
+  return seconds < 1e-2 ? fmt::format("{:.3g} ms", seconds * 1e3) : fmt::format("{:.3g} s", seconds);
+}
+
 void printTime(Console& console, const PlannedTime& time) {
-  console.line(fmt::format("step: {:.3g} s ({:.3g} s at the least), {} tokens/s, {} to {} ({})", time.stepSeconds,
-                           time.boundSeconds, formatNumber(time.tokensPerSecond), formatNumber(time.low),
+  console.line(fmt::format("step: {} ({} at the least), {} tokens/s, {} to {} ({})", stepDuration(time.stepSeconds),
+                           stepDuration(time.boundSeconds), formatNumber(time.tokensPerSecond), formatNumber(time.low),
                            formatNumber(time.high),
                            time.rehearsed  ? "layers timed here"
                            : time.measured ? "measured rates"
@@ -91,18 +97,20 @@ void printTime(Console& console, const PlannedTime& time) {
   std::string resources;
   for (const ResourceSeconds& resource : time.resources)
     if (resource.seconds > 0)
-      resources += fmt::format("{}{} {:.3g} s", resources.empty() ? "" : ", ", resource.name, resource.seconds);
+      resources += fmt::format("{}{} {}", resources.empty() ? "" : ", ", resource.name, stepDuration(resource.seconds));
   console.line("  " + resources);
   console.line(fmt::format("  bound by: {}{}", time.bottleneck,
-                           time.computeBindsFrom > 0 ? fmt::format("; compute binds from {} tokens a step on",
-                                                                   formatCount(std::llround(time.computeBindsFrom)))
-                                                     : std::string()));
+                           time.computeBindsFrom >= 1 ? fmt::format("; compute binds from {} tokens a step on",
+                                                                    formatCount(std::llround(time.computeBindsFrom)))
+                                                      : std::string()));
 }
 
 void printRun(Console& console, const PlannedRun& run) {
   if (run.tokens > 0) {
     std::string line =
         fmt::format("run: {} tokens in {}", formatCount(std::llround(run.tokens)), formatDuration(run.seconds));
+    if (run.checkpointPauses > 0.01 * run.seconds)
+      line += fmt::format(", {} of it for checkpoints", formatDuration(run.checkpointPauses));
     if (run.kilowattHours > 0) line += fmt::format(", {} kWh", formatNumber(run.kilowattHours));
     if (run.cost) line += fmt::format(", {} at the price given", formatNumber(*run.cost));
     console.line(line);
@@ -115,17 +123,26 @@ void printRun(Console& console, const PlannedRun& run) {
     console.line(fmt::format("  token files of the data: about {}", formatBytes(run.tokenCacheBytes)));
   if (run.writtenPerDay <= 0) return;
   std::string line = fmt::format("  {:.3g} TB a day are written", run.writtenPerDay / 1e12);
-  if (run.driveYears > 0)
+  if (run.driveYears > 0) {
+    line += run.wornPerDay < 0.999 * run.writtenPerDay
+                ? fmt::format(", {:.3g} TB of it to the drive that wears out first", run.wornPerDay / 1e12)
+                : std::string();
     line += fmt::format("; a drive rated for {} TB{} lasts {}", formatNumber(static_cast<double>(run.endurance) / 1e12),
                         run.enduranceAssumed ? " (assumed)" : "", formatDuration(run.driveYears * 365.25 * 86400));
+  }
   console.line(line);
 }
 
 void printAdvice(Console& console, const PlanReport& report) {
   const PlannedLargest& largest = report.largest;
-  if (largest.context > 0 || largest.microBatch > 0 || largest.parameters > 0)
-    console.line(fmt::format("largest that would fit: context {}, micro-batch {}, model of {:.3g} billion parameters",
-                             formatCount(largest.context), formatCount(largest.microBatch), largest.parameters / 1e9));
+  std::string fits;
+  const auto add = [&](bool any, const std::string& what) {
+    if (any) fits += (fits.empty() ? "" : ", ") + what;
+  };
+  add(largest.context > 0, "context " + formatCount(largest.context));
+  add(largest.microBatch > 0, "micro-batch " + formatCount(largest.microBatch));
+  add(largest.parameters > 0, fmt::format("model of {:.3g} billion parameters", largest.parameters / 1e9));
+  if (!fits.empty()) console.line("largest that would fit: " + fits);
   if (report.advice.empty()) return;
   console.line(report.fits() ? "advice:" : "what would make it fit:");
   for (const PlanAdvice& advice : report.advice) {
@@ -155,7 +172,7 @@ std::string formatDuration(double seconds) {
     return fmt::format("{} h {} min", minutes / 60, minutes % 60);
   }
   if (seconds >= 2 * minute) return fmt::format("{:.0f} min", seconds / minute);
-  return fmt::format("{:.2g} s", seconds);
+  return seconds < 10 ? fmt::format("{:.2g} s", seconds) : fmt::format("{:.0f} s", seconds);
 }
 
 void printPlan(Console& console, const PlanReport& report) {

@@ -1,5 +1,6 @@
 #include "watch.h"
 
+#include "checks.h"
 #include "engine/runs.h"
 #include "run_display.h"
 
@@ -53,7 +54,7 @@ void addWatch(CLI::App& app, Program& program) {
       ->add_option("--wait", options->wait,
                    "When the run is killed: how long to wait for it to be resumed; default: 20")
       ->option_text("SECONDS")
-      ->check(CLI::Range(0.0, 1e9));
+      ->transform(numberFrom(0, 1e9));
   command->add_flag("--json", options->json, "Print events as JSON lines");
 }
 

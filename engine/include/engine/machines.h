@@ -25,13 +25,14 @@ Result<HardwareProfile> findMachine(FileSystem& files, const std::string& nameOr
 /// neighbour.
 Result<HardwareProfile> readMachine(FileSystem& files, const Path& path);
 
-/// Writes the profile, this machine's under its host's name. Replaces a file only if it holds a machine already.
-Status saveMachine(FileSystem& files, const Path& path, const HardwareProfile& profile);
+/// Writes the profile, this machine's under its host's name. replace: a file that is there, if it holds a machine; else
+/// what is there is BadInput.
+Status saveMachine(FileSystem& files, const Path& path, const HardwareProfile& profile, bool replace = false);
 
-/// The profile with a figure for every rate that it lacks: of GPUs that the library knows by their name from there
-/// (with their link and power limit taken into account), of the rest by kind, cores and instruction sets. Such figures
-/// are marked RateOrigin::Assumed and say from what; measured and entered ones stay. A GPU that nothing is known of
-/// keeps unknown matrix rates. Pure.
+/// The profile with a figure for every rate that it lacks (but AdamW on split weights, see HostRates): of GPUs that the
+/// library knows by their name from there (with their link and power limit taken into account), of the rest by kind,
+/// cores and instruction sets. Such figures are marked RateOrigin::Assumed and say from what; measured and entered ones
+/// stay. A GPU that nothing is known of keeps unknown matrix rates. Pure.
 HardwareProfile withAssumedRates(HardwareProfile profile);
 
 } // namespace millrace

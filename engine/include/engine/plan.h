@@ -31,7 +31,7 @@ struct PlannedTier {
 
 enum class Verdict {
   Fits,
-  Tight, ///< with less than 5% to spare, or a drive that would not last a year
+  Tight, ///< with less than 5% to spare, or a drive would not last a year or the run
   DoesNotFit,
 };
 std::string_view toString(Verdict verdict);
@@ -69,20 +69,22 @@ struct PlannedPlacement {
 
 /// What the whole run comes to.
 struct PlannedRun {
-  double tokens = 0;          ///< to train on; 0: the project's length tells no number
-  double seconds = 0;         ///< of training and checkpoints
-  double kilowattHours = 0;   ///< 0: the machine's power is not known
-  std::optional<double> cost; ///< at the price given
+  double tokens = 0;           ///< to train on; 0: the project's length tells no number
+  double seconds = 0;          ///< of training and checkpoints
+  double checkpointPauses = 0; ///< seconds of these in which training stands still for checkpoints
+  double kilowattHours = 0;    ///< 0: the machine's power is not known
+  std::optional<double> cost;  ///< at the price given
   Bytes checkpointBytes = 0;
   double checkpointSeconds = 0;        ///< that training stands still for one
   Bytes checkpointDisk = 0;            ///< with all that are kept at one time
   std::optional<Bytes> checkpointFree; ///< where they go; absent: not known
   Bytes tokenCacheBytes = 0;           ///< about: four bytes for a token, and of text as many; 0: the data is not there
   Bytes writtenPerStep = 0;            ///< to tier files
-  double writtenPerDay = 0;            ///< bytes, checkpoints included where they share the drive
-  Bytes endurance = 0;                 ///< rated; 0: not known
+  double writtenPerDay = 0;            ///< bytes of state and, where it is known to which drive, of checkpoints
+  double wornPerDay = 0;               ///< of these what the drive takes that is worn out first
+  Bytes endurance = 0;                 ///< what that drive is rated; 0: not known
   bool enduranceAssumed = false;
-  double driveYears = 0; ///< 0: nothing is written, or the endurance is not known
+  double driveYears = 0; ///< until it is worn out; 0: nothing is written, or the endurance is not known
 };
 
 /// The largest of each that would still fit, all other settings kept; 0: none does.
@@ -106,7 +108,7 @@ struct PlanAdvice {
   Bytes vram = 0, ram = 0, nvme = 0;  ///< differences; positive: more is needed
   double tokensPerSecond = 0;         ///< with it
   double tokensPerSecondMore = 0;     ///< difference
-  double terabytesPerDay = 0;         ///< difference of what is written to tier files
+  double terabytesPerDay = 0;         ///< difference of what is written to drives
 };
 
 /// The settings that the run would use where it fits, else those that need the least device memory.
@@ -136,13 +138,14 @@ struct PlanReport {
 };
 
 struct PlanOptions {
-  /// In place of what this machine has free. Of a machine that a file describes: what it has, a reserve to be taken
-  /// off.
+  /// What the machine has, this one as well as one that a file describes, all of it free and a reserve to be taken off:
+  /// in place of what is there and of what is free. Each more than 0.
   TierOverrides budgets;
-  int gpus = 0;        ///< 0: one, where there is one
-  bool nvme = false;   ///< state may live on disk even if the project names no directory; budgets.disk says how much
-  Bytes endurance = 0; ///< bytes that the drives may be written; 0: as the profile knows
-  double tokens = 0;   ///< to train on; 0: as the project says
+  int gpus = 0;      ///< 0: one, where there is one
+  bool nvme = false; ///< state may live on disk even if the project names no directory; budgets.disk says how much
+  Bytes endurance =
+      0; ///< bytes that the drives of the state, else of checkpoints, may be written; 0: as the profile knows
+  double tokens = 0; ///< to train on; 0: as the project says
   std::optional<double> pricePerKilowattHour;
   bool advice = true;    ///< and the largest sizes: they take many plans
   bool rehearse = false; ///< time a few layers of the model here: seconds, and far more exact than rates. CPU alone.
@@ -156,7 +159,7 @@ Result<PlanReport> planProject(FileSystem& files, const Project& project, const 
 
 /// A project for a model alone, to ask the planner about: no data; settings that somebody would begin with on a GPU
 /// (bf16, 64 Ki tokens a step) or a CPU (fp32), for 20 tokens a parameter. Errors: BadInput of the model's config.
-/// settings: "dotted.key=value" each, on top of that.
+/// settings: "dotted.key=value" each, on top of that; relative paths in them are taken from the current folder.
 Result<Project> projectOfModel(FileSystem& files, const std::string& name, const ModelSource& model, bool gpu,
                                const std::vector<std::string>& settings = {});
 

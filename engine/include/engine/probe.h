@@ -66,8 +66,9 @@ struct ProbeReport {
   DeviceRates device;
   std::vector<ProbedDisk> disks;
   std::vector<std::string> notes;
-  Bytes peakMemory = 0; ///< most that was allocated at once
-  double seconds = 0;   ///< that measuring took
+  std::vector<std::string> failed; ///< parts that could not be measured, each with a note
+  Bytes peakMemory = 0;            ///< most that was allocated at once
+  double seconds = 0;              ///< that measuring took
 
   const HostRates& host(Precision precision) const { return precision == Precision::Fp32 ? hostFp32 : hostBf16; }
   /// Of the disk behind a folder; null when it was not measured.
@@ -79,7 +80,8 @@ struct ProbeReport {
 /// is a note.
 Result<ProbeReport> probeMachine(FileSystem& files, const ProbeOptions& options);
 
-/// millrace/rates.json in $XDG_CACHE_HOME, else in ~/.cache.
+/// millrace/rates.json in $XDG_CACHE_HOME, else in ~/.cache; empty where neither can be told or the home is not there:
+/// then no cache is kept.
 Path ratesCacheFile();
 
 using WallTime = std::chrono::system_clock::time_point;
@@ -87,8 +89,8 @@ using WallTime = std::chrono::system_clock::time_point;
 constexpr int ratesKeepDays = 30;
 
 struct CachedRates {
-  std::optional<ProbeReport> report; ///< notes, peak and seconds are not kept
-  int days = 0;                      ///< since it was measured
+  std::optional<ProbeReport> report; ///< notes, failures, peak and seconds are not kept
+  int days = 0;                      ///< since the oldest of the figures was measured, disks aside
   bool old = false;                  ///< more than ratesKeepDays
   std::string notice;                ///< what a person should know: nothing is there, it is damaged, it is old
 };
@@ -97,10 +99,22 @@ struct CachedRates {
 CachedRates cachedRates(FileSystem& files, const Path& cache, const MachineKey& machine,
                         WallTime now = std::chrono::system_clock::now());
 
-/// Puts a report into the cache in place of the machine's earlier one, whose other disks are kept; other machines'
-/// entries stay. Written aside and renamed. The text says when a damaged cache was replaced; else it is empty. Errors:
-/// the file cannot be written, which leaves it as it was.
+/// Puts a report into the cache in place of the machine's earlier one, of which the other disks stay and the figures
+/// that were not measured again, with their dates; other machines' entries stay. Written aside and renamed. The text
+/// says what else a person should know: that a file that is no cache was kept aside as FILE.bad, or that no cache is
+/// kept (an empty path); else it is empty. Errors: the file cannot be written, which leaves it as it was.
 Result<std::string> cacheRates(FileSystem& files, const Path& cache, const ProbeReport& report);
+
+/// BadInput when the path is something else than a whole cache of rates; what is not there may become one.
+Status checkRatesCache(FileSystem& files, const Path& cache);
+
+/// The profile with what was measured in place of what it has. Pure.
+HardwareProfile withMeasuredRates(HardwareProfile profile, const ProbeReport& report);
+
+/// This machine's profile with what the cache has of it for so many threads (0: the usable cores). A machine that a
+/// file describes stays as it is. notice: gets CachedRates::notice.
+HardwareProfile withCachedRates(FileSystem& files, HardwareProfile profile, int threads = 0,
+                                std::string* notice = nullptr);
 
 /// Lines of "name  value" for people.
 std::string probeTable(const ProbeReport& report);

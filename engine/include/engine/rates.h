@@ -34,6 +34,9 @@ struct HostRates {
   Rate memory;            ///< bytes read and written by all usable cores
   Rate adamW;             ///< parameters updated, 28 bytes of traffic each
   Rate adamWBesideCopies; ///< the same while the device copies both ways
+  /// On weights split in two planes, as bf16 computing has them; unknown: taken to be as fast as on whole ones.
+  Rate adamWSplit = {};
+  Rate adamWSplitBesideCopies = {};
   bool operator==(const HostRates&) const = default;
 };
 

@@ -38,7 +38,8 @@ struct TierBudgets {
   TierBudget lockable;
 };
 
-/// VRAM: free now, less 1 GiB where a display is attached. RAM: usable now (cgroups counted) less 8 GiB or a tenth of
+/// VRAM: free now, less 1 GiB where a display is attached. RAM: usable now (cgroups counted; of a machine that is only
+/// described all that it has) less 8 GiB or a tenth of
 /// what the machine or its cgroups grant in all, the larger, for everything else on the machine; but never less than
 /// half of what is usable, so that small machines work. Disk: free less 10 GiB or a twentieth of the disk, the larger.
 TierBudgets tierBudgets(const HardwareProfile& profile, const TierOverrides& overrides = {});
