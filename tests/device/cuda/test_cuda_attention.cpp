@@ -167,6 +167,7 @@ class TestCudaAttention : public QObject {
   QString problemsOf(const Case& the);
 
   QString m_absent; // why there is no device
+  ThreadPool m_pool{2};
   std::unique_ptr<Device> m_device;
   std::unique_ptr<Stream> m_stream;
 };
@@ -175,7 +176,7 @@ class TestCudaAttention : public QObject {
   if (!m_device) QSKIP(qPrintable(m_absent))
 
 void TestCudaAttention::initTestCase() {
-  auto device = createCudaDevice(0, test::cudaTestMemory, test::cudaTestMemory);
+  auto device = createCudaDevice(m_pool, 0, test::cudaTestMemory, test::cudaTestMemory);
   if (!device) {
     m_absent = QString::fromStdString(device.error().message);
     return;
