@@ -3,6 +3,7 @@
 #include "device/cuda/cuda_error.h"
 #include "device/cuda/cuda_stream.h"
 #include "device/cuda/driver.h"
+#include "device/cuda/pinned_memory.h"
 
 #include <algorithm>
 #include <cassert>
@@ -43,12 +44,12 @@ Result<std::unique_ptr<Device>> CudaDevice::create(ThreadPool& pool, int index, 
 }
 
 CudaDevice::CudaDevice(ThreadPool& pool, int index, Bytes deviceLimit, Bytes hostLimit)
-    : m_index(index),
+    : m_pool(pool),
+      m_index(index),
       m_events(std::make_shared<CudaEventPool>(false)),
       m_timedEvents(std::make_shared<CudaEventPool>(true)),
       m_failure(std::make_shared<CudaFailure>()),
-      m_words(std::make_shared<CudaSignalWords>()),
-      m_pinned(pool) {
+      m_words(std::make_shared<CudaSignalWords>()) {
   m_use[static_cast<int>(MemorySpace::Device)].limit = deviceLimit;
   m_use[static_cast<int>(MemorySpace::Host)].limit = hostLimit;
   cuda::check(cudaSetDevice(index), "choosing the GPU");
@@ -79,7 +80,7 @@ Result<Buffer> CudaDevice::allocate(Bytes bytes, MemorySpace space, const std::s
           cuda::cudaFailure(status, fmt::format("allocating {} for {}", formatBytes(bytes), purpose)));
     }
   } else {
-    MILLRACE_TRY(data, m_pinned.allocate(bytes, purpose));
+    MILLRACE_TRY(data, allocatePinned(m_pool, bytes, purpose));
   }
   use.used += bytes;
   use.peak = std::max(use.peak, use.used);
@@ -92,7 +93,7 @@ void CudaDevice::release(void* data, Bytes bytes, MemorySpace space) noexcept {
   if (space == MemorySpace::Device)
     (void)cudaFree(data);
   else
-    m_pinned.release(data, bytes);
+    releasePinned(data, bytes);
   m_use[static_cast<int>(space)].used -= bytes;
 }
 

@@ -5,7 +5,6 @@
 #include "device/cuda/cuda_event.h"
 #include "device/cuda/cuda_kernels.h"
 #include "device/cuda/cuda_signal.h"
-#include "device/cuda/pinned_memory.h"
 #include "device/device.h"
 
 #include <memory>
@@ -34,6 +33,7 @@ class CudaDevice final : public Device, private Buffer::Owner {
   CudaDevice(ThreadPool& pool, int index, Bytes deviceLimit, Bytes hostLimit);
   void release(void* data, Bytes bytes, MemorySpace space) noexcept override;
 
+  ThreadPool& m_pool;
   const int m_index;
   std::string m_name;
   const std::shared_ptr<CudaEventPool> m_events;
@@ -42,7 +42,6 @@ class CudaDevice final : public Device, private Buffer::Owner {
   const std::shared_ptr<CudaSignalWords> m_words;
   std::unique_ptr<CudaKernels> m_kernels;
   mutable Mutex m_mutex;
-  PinnedMemory m_pinned MILLRACE_GUARDED_BY(m_mutex);
   MemoryUse m_use[2] MILLRACE_GUARDED_BY(m_mutex);
 };
 

@@ -7,32 +7,11 @@
 #include "base/thread_pool.h"
 #include "base/units.h"
 
-#include <map>
-#include <vector>
-
 namespace millrace {
 
-/// Not thread-safe.
-class PinnedMemory {
- public:
-  explicit PinnedMemory(ThreadPool& pool) : m_pool(pool) {}
-
-  /// Zero-filled. DoesNotFit names what the system refused. Memory that cannot be registered stays pageable: copies
-  /// from it are slow and not asynchronous, which pageableBytes() tells.
-  Result<void*> allocate(Bytes bytes, const std::string& purpose);
-  void release(void* data, Bytes bytes);
-
-  Bytes pageableBytes() const { return m_pageable; }
-
- private:
-  struct Piece {
-    std::byte* data = nullptr;
-    Bytes bytes = 0;
-  };
-
-  ThreadPool& m_pool;
-  std::map<void*, std::vector<Piece>> m_registered; ///< by the start of the allocation
-  Bytes m_pageable = 0;
-};
+/// Zero-filled, for the current GPU. DoesNotFit names what the system refused; where it is the registering, the limits
+/// that may be why. To be given back with releasePinned().
+Result<void*> allocatePinned(ThreadPool& pool, Bytes bytes, const std::string& purpose);
+void releasePinned(void* data, Bytes bytes);
 
 } // namespace millrace

@@ -1,5 +1,5 @@
 // Attention on the GPU against a float64 reference, on the cases of the CPU and on those that its own tiles suggest.
-#include "device/cuda/cuda_test.h"
+#include "device/cuda/gpu.h"
 #include "device/cuda/ops/attention_tiles.h"
 #include "device/kernels.h"
 #include "support/attention_cases.h"
@@ -166,23 +166,12 @@ class TestCudaAttention : public QObject {
  private:
   QString problemsOf(const Case& the);
 
-  QString m_absent; // why there is no device
-  ThreadPool m_pool{2};
-  std::unique_ptr<Device> m_device;
+  test::Gpu m_gpu;
   std::unique_ptr<Stream> m_stream;
 };
 
-#define MILLRACE_NEED_GPU()                                                                                            \
-  if (!m_device) QSKIP(qPrintable(m_absent))
-
 void TestCudaAttention::initTestCase() {
-  auto device = createCudaDevice(m_pool, 0, test::cudaTestMemory, test::cudaTestMemory);
-  if (!device) {
-    m_absent = QString::fromStdString(device.error().message);
-    return;
-  }
-  m_device = std::move(*device);
-  m_stream = m_device->createStream("compute");
+  if (m_gpu) m_stream = m_gpu.device().createStream("compute");
 }
 
 void TestCudaAttention::cleanupTestCase() {
@@ -201,7 +190,7 @@ void TestCudaAttention::sharedMemoryFitsConsumerCards() {
 
 /// Runs a case forward, and backward where it has as many queries as keys.
 QString TestCudaAttention::problemsOf(const Case& the) {
-  Tensors tensors(*m_device, *m_stream, the);
+  Tensors tensors(m_gpu.device(), *m_stream, the);
   const bool backward = the.queries == the.keys;
   tensors.forward(*m_stream);
   if (backward) tensors.backward(*m_stream);
@@ -234,7 +223,7 @@ void TestCudaAttention::forwardMatchesFloat64_data() {
 
 void TestCudaAttention::forwardMatchesFloat64() {
   QFETCH(const Case, the);
-  MILLRACE_NEED_GPU();
+  MILLRACE_NEED_GPU(m_gpu);
   const QString problems = problemsOf(the);
   QVERIFY2(problems.isEmpty(), qPrintable(problems));
 }
@@ -247,7 +236,7 @@ void TestCudaAttention::backwardMatchesFloat64_data() {
 
 void TestCudaAttention::backwardMatchesFloat64() {
   QFETCH(const Case, the);
-  MILLRACE_NEED_GPU();
+  MILLRACE_NEED_GPU(m_gpu);
   const QString problems = problemsOf(the);
   QVERIFY2(problems.isEmpty(), qPrintable(problems));
 }
@@ -262,7 +251,7 @@ void TestCudaAttention::everyLength_data() {
 void TestCudaAttention::everyLength() {
   // Around the multiples of every tile's size, from 1 to 300.
   QFETCH(Case, the);
-  MILLRACE_NEED_GPU();
+  MILLRACE_NEED_GPU(m_gpu);
   for (std::int64_t length = 1; length <= 300; ++length) {
     if (length > 20 && (length + 2) % 16 > 4) continue;
     the.queries = the.keys = length;
@@ -273,7 +262,7 @@ void TestCudaAttention::everyLength() {
 
 void TestCudaAttention::oddAddresses() {
   // Rows that do not begin at multiples of 16 bytes take another path, with the same result within rounding.
-  MILLRACE_NEED_GPU();
+  MILLRACE_NEED_GPU(m_gpu);
   constexpr std::int64_t tokens = 100, heads = 2, size = 64;
   std::vector<double> results[2];
   for (const int which : {0, 1}) {
@@ -285,16 +274,17 @@ void TestCudaAttention::oddAddresses() {
     k.randomize(2);
     v.randomize(3);
     const auto view = [&](const MatrixBuffer& rows) { return test::headsView(rows, 1, 0, 0, heads, size); };
-    DeviceCopy qCopy(*m_device, *m_stream, q), kCopy(*m_device, *m_stream, k), vCopy(*m_device, *m_stream, v);
-    DeviceCopy outCopy(*m_device, *m_stream, out), lseCopy(*m_device, *m_stream, lse);
-    m_device->kernels().attention(*m_stream,
-                                  {.q = qCopy.view(view(q)),
-                                   .k = kCopy.view(view(k)),
-                                   .v = vCopy.view(view(v)),
-                                   .out = outCopy.view(view(out)),
-                                   .lse = lseCopy.view(TensorView(lse.view().data, DType::F32, {1, heads, tokens})),
-                                   .documentStart = {},
-                                   .scale = 0.125f});
+    DeviceCopy qCopy(m_gpu.device(), *m_stream, q), kCopy(m_gpu.device(), *m_stream, k),
+        vCopy(m_gpu.device(), *m_stream, v);
+    DeviceCopy outCopy(m_gpu.device(), *m_stream, out), lseCopy(m_gpu.device(), *m_stream, lse);
+    m_gpu.device().kernels().attention(
+        *m_stream, {.q = qCopy.view(view(q)),
+                    .k = kCopy.view(view(k)),
+                    .v = vCopy.view(view(v)),
+                    .out = outCopy.view(view(out)),
+                    .lse = lseCopy.view(TensorView(lse.view().data, DType::F32, {1, heads, tokens})),
+                    .documentStart = {},
+                    .scale = 0.125f});
     outCopy.download();
     results[which] = test::valuesOf(view(out));
     QVERIFY(out.gapsUntouched());
@@ -311,8 +301,8 @@ void TestCudaAttention::largeScores_data() {
 void TestCudaAttention::largeScores() {
   // Scores in the hundreds: exponentials overflow unless the maximum is taken out, also when it grows between tiles.
   QFETCH(const Case, the);
-  MILLRACE_NEED_GPU();
-  Tensors tensors(*m_device, *m_stream, the, 12.0);
+  MILLRACE_NEED_GPU(m_gpu);
+  Tensors tensors(m_gpu.device(), *m_stream, the, 12.0);
   tensors.forward(*m_stream);
   tensors.backward(*m_stream);
   const test::AttentionTensors& host = tensors.download();
@@ -342,10 +332,10 @@ void TestCudaAttention::secondRunHasTheSameBits_data() {
 
 void TestCudaAttention::secondRunHasTheSameBits() {
   QFETCH(const Case, the);
-  MILLRACE_NEED_GPU();
+  MILLRACE_NEED_GPU(m_gpu);
   std::vector<std::byte> first;
   for (int run = 0; run < 3; ++run) {
-    Tensors tensors(*m_device, *m_stream, the); // results hold NaN at first
+    Tensors tensors(m_gpu.device(), *m_stream, the); // results hold NaN at first
     tensors.forward(*m_stream);
     tensors.backward(*m_stream);
     if (run == 2) { // over the results of the run before
@@ -371,8 +361,8 @@ void TestCudaAttention::unseenBlocksAreNotRead_data() {
 void TestCudaAttention::unseenBlocksAreNotRead() {
   // NaN in the first keys and values would spread through products with zero; it may only reach who can see them.
   QFETCH(const Case, the);
-  MILLRACE_NEED_GPU();
-  Tensors tensors(*m_device, *m_stream, the);
+  MILLRACE_NEED_GPU(m_gpu);
+  Tensors tensors(m_gpu.device(), *m_stream, the);
   const std::int64_t poisoned = 384, safe = 768;
   test::AttentionTensors& host = tensors.host();
   for (std::int64_t b = 0; b < the.batch; ++b) {
@@ -412,8 +402,8 @@ void TestCudaAttention::notANumberReachesTheResult_data() {
 void TestCudaAttention::notANumberReachesTheResult() {
   // A training step must be able to see that something went wrong.
   QFETCH(const Case, the);
-  MILLRACE_NEED_GPU();
-  Tensors tensors(*m_device, *m_stream, the);
+  MILLRACE_NEED_GPU(m_gpu);
+  Tensors tensors(m_gpu.device(), *m_stream, the);
   test::AttentionTensors& host = tensors.host();
   host.qRows.set(140, 3, std::nan(""));
   tensors.upload();

@@ -1,8 +1,8 @@
 // Matrix products on the GPU against the CPU's, which are tested against float64, and their bits across runs.
 #include "device/cuda/gpu.h"
-#include "support/matmul_tensors.h"
 
 using namespace millrace;
+using millrace::test::DeviceCopy;
 using millrace::test::Gpu;
 using millrace::test::MatrixBuffer;
 
@@ -14,27 +14,6 @@ struct Case {
   DType operands = DType::F32, result = DType::F32;
   bool bias = false, residual = false, residualIsC = false;
   std::int64_t padding = 0; ///< elements between rows
-};
-
-/// The bytes of a host matrix, gaps and all, on the GPU.
-class OnGpu {
- public:
-  OnGpu(Gpu& gpu, Stream& stream, const MatrixBuffer& host) : m_stream(stream), m_host(host.view()) {
-    const std::int64_t elements = (host.rows() - 1) * m_host.strides[0] + m_host.shape[1];
-    m_bytes = elements * bytesPerElement(m_host.dtype);
-    m_buffer = gpu.allocate(m_bytes);
-    stream.copy(m_buffer.data(), m_host.data, m_bytes);
-    m_view = m_host;
-    m_view.data = m_buffer.data();
-  }
-  const TensorView& view() const { return m_view; }
-  void fetch() { m_stream.copy(m_host.data, m_buffer.data(), m_bytes); }
-
- private:
-  Stream& m_stream;
-  TensorView m_host, m_view;
-  Buffer m_buffer;
-  Bytes m_bytes = 0;
 };
 
 struct Operands {
@@ -77,11 +56,12 @@ class TestCudaMatmul : public QObject {
   MatrixBuffer onGpu(const Case& the) {
     Operands operands(the);
     const auto stream = m_gpu.device().createStream("compute");
-    OnGpu a(m_gpu, *stream, operands.a), b(m_gpu, *stream, operands.b), c(m_gpu, *stream, operands.c),
-        bias(m_gpu, *stream, operands.bias), residual(m_gpu, *stream, operands.residual);
-    multiply(m_gpu.kernels(), *stream, the, a.view(), b.view(), c.view(), bias.view(), residual.view());
-    c.fetch();
-    stream->synchronize();
+    DeviceCopy a(m_gpu.device(), *stream, operands.a), b(m_gpu.device(), *stream, operands.b),
+        c(m_gpu.device(), *stream, operands.c), bias(m_gpu.device(), *stream, operands.bias),
+        residual(m_gpu.device(), *stream, operands.residual);
+    multiply(m_gpu.kernels(), *stream, the, a.view(operands.a.view()), b.view(operands.b.view()),
+             c.view(operands.c.view()), bias.view(operands.bias.view()), residual.view(operands.residual.view()));
+    c.download();
     return std::move(operands.c);
   }
 

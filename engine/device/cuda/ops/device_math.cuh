@@ -1,4 +1,4 @@
-// What kernels share: elements of either dtype in fp32 arithmetic, vectors of 16 bytes, reductions in a fixed order.
+// What kernels share: elements of either dtype in fp32 arithmetic, reductions in a fixed order.
 #pragma once
 
 #include "tensor/tensor.h"
@@ -7,18 +7,6 @@
 #include <cuda_bf16.h>
 
 namespace millrace::cuda {
-
-/// The C++ type that a dtype has in kernels.
-template <DType dtype>
-struct ElementOf;
-template <>
-struct ElementOf<DType::F32> {
-  using type = float;
-};
-template <>
-struct ElementOf<DType::BF16> {
-  using type = __nv_bfloat16;
-};
 
 /// Calls function(element) with a value of the C++ type of an activation dtype: the switch from run time to types.
 template <class Function>
@@ -47,24 +35,11 @@ __device__ inline __nv_bfloat16 fromFloat<__nv_bfloat16>(float x) {
   return __float2bfloat16_rn(x);
 }
 
-/// 16 bytes of elements, loaded and stored at once; addresses must be multiples of 16.
-template <class T>
-struct alignas(16) Vector {
-  static constexpr int size = 16 / sizeof(T);
-  T values[size];
-};
-
 /// Sum over a warp; every lane has it. The order is fixed by the lanes.
 template <class T>
 __device__ T warpSum(T value) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
-  return value;
-}
-
-__device__ inline float warpMax(float value) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, offset));
   return value;
 }
 

@@ -1,6 +1,7 @@
 #include "device/cuda/ops/layer_norm.h"
 
 #include "device/cuda/ops/column_sums.cuh"
+#include "device/cuda/ops/norm_backward.cuh"
 #include "device/cuda/ops/row_sums.cuh"
 
 namespace millrace::cuda {
@@ -46,47 +47,32 @@ __global__ void forwardKernel(const T* x, Rows from, const T* weight, const T* b
   }
 }
 
-template <class T>
-struct Backward {
-  const T* dY;
-  Rows dYRows;
-  const T* x;
-  Rows xRows;
-  const T* weight;
-  const float* mean;
-  const float* rstd;
-  T* dX;
-  Rows dXRows;
-  const T* dResidual; ///< may be null
-  Rows dResidualRows;
-};
-
 /// Gradients of weight and bias.
 template <class T>
 struct ParameterTerms {
-  Backward<T> b;
+  NormBackward<T> b;
+  const float* means;
 
   template <int N>
   __device__ void operator()(std::int64_t row, std::int64_t column, float (&values)[2][N]) const {
     float inputs[N];
     load(b.dY + b.dYRows.offset(row) + column, values[1]);
     load(b.x + b.xRows.offset(row) + column, inputs);
-    const float scale = b.rstd[row], mean = b.mean[row];
+    const float scale = b.rstd[row], mean = means[row];
 #pragma unroll
     for (int i = 0; i < N; ++i) values[0][i] = values[1][i] * (inputs[i] - mean) * scale;
   }
 };
 
-/// Each thread writes where it alone reads, so that dX may be dY or dResidual.
 template <int Threads, int N, class T>
-__global__ void backwardKernel(Backward<T> b) {
+__global__ void backwardKernel(NormBackward<T> b, const float* means) {
   using Share = RowShare<Threads>;
   const std::int64_t row = Share::row();
   if (row >= b.xRows.count) return;
   const std::int64_t columns = b.xRows.columns;
   const T* dY = b.dY + b.dYRows.offset(row);
   const T* x = b.x + b.xRows.offset(row);
-  const float scale = b.rstd[row], mean = b.mean[row];
+  const float scale = b.rstd[row], mean = means[row];
   float total = 0, products = 0;
   for (std::int64_t c = threadIdx.x * N; c < columns; c += Threads * N) {
     float gradients[N], inputs[N], weights[N];
@@ -102,20 +88,17 @@ __global__ void backwardKernel(Backward<T> b) {
   }
   const float meanGradient = Share::sum(total) / static_cast<float>(columns);
   const float meanProduct = Share::sum(products) / static_cast<float>(columns);
-  T* dX = b.dX + b.dXRows.offset(row);
-  const T* residual = b.dResidual ? b.dResidual + b.dResidualRows.offset(row) : nullptr;
   for (std::int64_t c = threadIdx.x * N; c < columns; c += Threads * N) {
-    float gradients[N], inputs[N], weights[N], others[N] = {};
+    float gradients[N], inputs[N], weights[N];
     load(dY + c, gradients);
     load(x + c, inputs);
     load(b.weight + c, weights);
-    if (residual) load(residual + c, others);
 #pragma unroll
     for (int i = 0; i < N; ++i) {
       const float normal = (inputs[i] - mean) * scale;
-      gradients[i] = scale * (gradients[i] * weights[i] - meanGradient - normal * meanProduct) + others[i];
+      gradients[i] = scale * (gradients[i] * weights[i] - meanGradient - normal * meanProduct);
     }
-    store(dX + c, gradients);
+    b.write(row, c, gradients);
   }
 }
 
@@ -143,25 +126,13 @@ void layerNormBackward(cudaStream_t stream, const LayerNormBackwardArgs& args, c
       args.x.dtype, x.columns, {&args.dY, &args.x, &args.weight, &args.dX, &args.dResidual}, [&](auto element, auto n) {
         using T = decltype(element);
         constexpr int N = decltype(n)::value;
-        Backward<T> b{};
-        b.dY = dataOf<const T>(args.dY);
-        b.dYRows = Rows(args.dY);
-        b.x = dataOf<const T>(args.x);
-        b.xRows = x;
-        b.weight = dataOf<const T>(args.weight);
-        b.mean = dataOf<const float>(args.mean);
-        b.rstd = dataOf<const float>(args.rstd);
-        b.dX = dataOf<T>(args.dX);
-        b.dXRows = Rows(args.dX);
-        if (args.dResidual.valid()) {
-          b.dResidual = dataOf<const T>(args.dResidual);
-          b.dResidualRows = Rows(args.dResidual);
-        }
+        const NormBackward<T> b(args);
+        const auto* means = dataOf<const float>(args.mean);
         // First the parameters' gradients: dX may take the place of what they read.
-        addColumnSums<2, N>(stream, ParameterTerms<T>{b}, x.count, x.columns,
+        addColumnSums<2, N>(stream, ParameterTerms<T>{b, means}, x.count, x.columns,
                             SumTargets<2>{{dataOf<float>(args.dWeight), dataOf<float>(args.dBias)}}, workspace);
         dispatchRows(x.count, x.columns / N, [&](auto share, dim3 blocks, dim3 threads) {
-          backwardKernel<decltype(share)::value, N><<<blocks, threads, 0, stream>>>(b);
+          backwardKernel<decltype(share)::value, N><<<blocks, threads, 0, stream>>>(b, means);
         });
       });
   checkLaunch("the layerNormBackward kernel");

@@ -138,7 +138,7 @@ void Products::multiply(cudaStream_t stream, const MatmulArgs& args, const Works
                         .bias = args.bias.valid(),
                         .residual = args.residual.valid(),
                         .accumulate = args.accumulate};
-  const std::lock_guard lock(m_mutex);
+  Lock lock(m_mutex);
   const Plan& plan = planOf(problem);
   if (problem.bias) {
     const void* bias = args.bias.data;

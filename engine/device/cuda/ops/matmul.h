@@ -1,13 +1,14 @@
 // Matrix products by cuBLASLt, with bias, residual and accumulation in its own epilogues.
 #pragma once
 
+#include "base/mutex.h"
 #include "device/cuda/ops/workspace.h"
 #include "device/kernels.h"
 
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <map>
-#include <mutex>
+#include <memory>
 
 namespace millrace::cuda {
 
@@ -34,11 +35,11 @@ class Products {
   };
   struct Plan;
 
-  const Plan& planOf(const Problem& problem);
+  const Plan& planOf(const Problem& problem) MILLRACE_REQUIRES(m_mutex);
 
   cublasLtHandle_t m_handle = nullptr;
-  std::mutex m_mutex;
-  std::map<Problem, std::unique_ptr<Plan>> m_plans;
+  Mutex m_mutex;
+  std::map<Problem, std::unique_ptr<Plan>> m_plans MILLRACE_GUARDED_BY(m_mutex);
 };
 
 } // namespace millrace::cuda

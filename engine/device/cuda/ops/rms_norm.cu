@@ -1,6 +1,7 @@
 #include "device/cuda/ops/rms_norm.h"
 
 #include "device/cuda/ops/column_sums.cuh"
+#include "device/cuda/ops/norm_backward.cuh"
 #include "device/cuda/ops/row_sums.cuh"
 
 namespace millrace::cuda {
@@ -36,40 +37,21 @@ __global__ void forwardKernel(const T* x, Rows from, const T* weight, T* y, Rows
 
 template <class T>
 struct WeightTerms {
-  const T* dY;
-  Rows dYRows;
-  const T* x;
-  Rows xRows;
-  const float* rstd;
+  NormBackward<T> b;
 
   template <int N>
   __device__ void operator()(std::int64_t row, std::int64_t column, float (&values)[1][N]) const {
     float inputs[N];
-    load(dY + dYRows.offset(row) + column, values[0]);
-    load(x + xRows.offset(row) + column, inputs);
-    const float scale = rstd[row];
+    load(b.dY + b.dYRows.offset(row) + column, values[0]);
+    load(b.x + b.xRows.offset(row) + column, inputs);
+    const float scale = b.rstd[row];
 #pragma unroll
     for (int i = 0; i < N; ++i) values[0][i] *= inputs[i] * scale;
   }
 };
 
-template <class T>
-struct Backward {
-  const T* dY;
-  Rows dYRows;
-  const T* x;
-  Rows xRows;
-  const T* weight;
-  const float* rstd;
-  T* dX;
-  Rows dXRows;
-  const T* dResidual; ///< may be null
-  Rows dResidualRows;
-};
-
-/// Each thread writes where it alone reads, so that dX may be dY or dResidual.
 template <int Threads, int N, class T>
-__global__ void backwardKernel(Backward<T> b) {
+__global__ void backwardKernel(NormBackward<T> b) {
   using Share = RowShare<Threads>;
   const std::int64_t row = Share::row();
   if (row >= b.xRows.count) return;
@@ -87,17 +69,14 @@ __global__ void backwardKernel(Backward<T> b) {
   }
   const float scale = b.rstd[row];
   const float back = Share::sum(products) / static_cast<float>(columns) * scale * scale;
-  T* dX = b.dX + b.dXRows.offset(row);
-  const T* residual = b.dResidual ? b.dResidual + b.dResidualRows.offset(row) : nullptr;
   for (std::int64_t c = threadIdx.x * N; c < columns; c += Threads * N) {
-    float gradients[N], inputs[N], weights[N], others[N] = {};
+    float gradients[N], inputs[N], weights[N];
     load(dY + c, gradients);
     load(x + c, inputs);
     load(b.weight + c, weights);
-    if (residual) load(residual + c, others);
 #pragma unroll
-    for (int i = 0; i < N; ++i) gradients[i] = scale * (gradients[i] * weights[i] - inputs[i] * back) + others[i];
-    store(dX + c, gradients);
+    for (int i = 0; i < N; ++i) gradients[i] = scale * (gradients[i] * weights[i] - inputs[i] * back);
+    b.write(row, c, gradients);
   }
 }
 
@@ -119,24 +98,20 @@ void rmsNorm(cudaStream_t stream, const RmsNormArgs& args) {
 }
 
 void rmsNormBackward(cudaStream_t stream, const RmsNormBackwardArgs& args, const Workspace& workspace) {
-  const Rows dY(args.dY), x(args.x), dX(args.dX);
+  const Rows x(args.x);
   if (x.count * x.columns == 0) return;
-  const Rows dResidual = args.dResidual.valid() ? Rows(args.dResidual) : Rows();
-  dispatchPacks(
-      args.x.dtype, x.columns, {&args.dY, &args.x, &args.weight, &args.dX, &args.dResidual}, [&](auto element, auto n) {
-        using T = decltype(element);
-        constexpr int N = decltype(n)::value;
-        const auto* rstd = dataOf<const float>(args.rstd);
-        // First the weights' gradient: dX may take the place of what it reads.
-        addColumnSums<1, N>(stream, WeightTerms<T>{dataOf<const T>(args.dY), dY, dataOf<const T>(args.x), x, rstd},
-                            x.count, x.columns, SumTargets<1>{{dataOf<float>(args.dWeight)}}, workspace);
-        const Backward<T> backward{dataOf<const T>(args.dY),        dY,       dataOf<const T>(args.x), x,
-                                   dataOf<const T>(args.weight),    rstd,     dataOf<T>(args.dX),      dX,
-                                   dataOf<const T>(args.dResidual), dResidual};
-        dispatchRows(x.count, x.columns / N, [&](auto share, dim3 blocks, dim3 threads) {
-          backwardKernel<decltype(share)::value, N><<<blocks, threads, 0, stream>>>(backward);
-        });
-      });
+  dispatchPacks(args.x.dtype, x.columns, {&args.dY, &args.x, &args.weight, &args.dX, &args.dResidual},
+                [&](auto element, auto n) {
+                  using T = decltype(element);
+                  constexpr int N = decltype(n)::value;
+                  const NormBackward<T> b(args);
+                  // First the weights' gradient: dX may take the place of what it reads.
+                  addColumnSums<1, N>(stream, WeightTerms<T>{b}, x.count, x.columns,
+                                      SumTargets<1>{{dataOf<float>(args.dWeight)}}, workspace);
+                  dispatchRows(x.count, x.columns / N, [&](auto share, dim3 blocks, dim3 threads) {
+                    backwardKernel<decltype(share)::value, N><<<blocks, threads, 0, stream>>>(b);
+                  });
+                });
   checkLaunch("the rmsNormBackward kernel");
 }
 
