@@ -73,6 +73,22 @@ class TestCheckCommand : public QObject {
     QVERIFY2(isOneError(outcome, {file.toUtf8()}), outcome.error.constData());
   }
 
+  /// Beside cases of models lie expectations of other things; a model whose config is gone is told.
+  void aFolderOfCases() {
+    QTemporaryDir temporary;
+    copyCase(temporary, "llama_mha_tied");
+    QVERIFY(QDir(temporary.path()).mkdir("rope"));
+    writeFile(temporary.filePath("rope/expected.json"), "{}");
+    const Outcome good = runProgram({"check", "golden", temporary.path()});
+    QVERIFY2(good.code == 0, good.error.constData());
+    QVERIFY(good.out.contains("8 of 8 passed"));
+    writeFile(temporary.filePath("rope/model.safetensors"), "{}");
+    const Outcome bad = runProgram({"check", "golden", temporary.path()});
+    QCOMPARE(bad.code, 1);
+    QVERIFY2(bad.out.contains("rope: REFUSED") && bad.error.contains("1 of 2 cases were refused"),
+             bad.error.constData());
+  }
+
   void checkpointsAreReadWhole() {
     QTemporaryDir folder;
     const QString run = folder.filePath("run");

@@ -73,6 +73,8 @@ Result<Buffer> CudaDevice::allocate(Bytes bytes, MemorySpace space, const std::s
   if (space == MemorySpace::Device) {
     cudaError_t status = cudaMalloc(&data, static_cast<std::size_t>(bytes));
     if (status == cudaSuccess) status = cudaMemset(data, 0, static_cast<std::size_t>(bytes));
+    // It runs on a stream of its own, which ours do not wait for: without this it could wipe what they copy in.
+    if (status == cudaSuccess) status = cudaStreamSynchronize(cudaStreamLegacy);
     if (status != cudaSuccess) {
       (void)cudaGetLastError(); // it is told here; later launches are not to be blamed
       (void)cudaFree(data);

@@ -44,7 +44,8 @@ struct GoldenResult {
 /// one. Errors: BadInput for a folder that is no such case; what opening the device gave.
 Result<GoldenResult> checkGolden(FileSystem& files, const Path& folder, const GoldenSetting& setting);
 
-/// The folder itself, or its subfolders, that hold an expected.json; BadInput when there is none.
+/// The folder itself where it holds an expected.json, or those of its subfolders that do and hold a model; BadInput
+/// when there is none.
 Result<std::vector<Path>> goldenCases(FileSystem& files, const Path& folder);
 
 /// Every recompute policy with one and with several micro-batches, streamed; and resident without recomputing.

@@ -44,6 +44,29 @@ class TestCudaStreams : public QObject {
     }
   }
 
+  /// What is copied in right after memory was allocated stays there, while the GPU is busy too.
+  void zeroingIsOverWhenMemoryIsGiven() {
+    Gpu gpu;
+    MILLRACE_NEED_GPU(gpu);
+    const std::vector<int> values = counted(1024);
+    const Buffer pinned = gpu.allocate(sizeOf(values), MemorySpace::Host);
+    std::memcpy(pinned.data(), values.data(), static_cast<std::size_t>(sizeOf(values)));
+    const Buffer large = gpu.allocate(GiB);
+    const auto busy = gpu.device().createStream("busy"), stream = gpu.device().createStream("in");
+    for (int i = 0; i < 300; ++i) {
+      busy->zero(large.data(), large.bytes());
+      const Buffer buffer = gpu.allocate(64 * MiB);
+      std::byte* end = buffer.data() + buffer.bytes() - sizeOf(values);
+      stream->copy(end, pinned.data(), sizeOf(values));
+      std::vector<int> back(values.size());
+      stream->synchronize();
+      busy->synchronize();
+      stream->copy(back.data(), end, sizeOf(values));
+      stream->synchronize();
+      QVERIFY(back == values);
+    }
+  }
+
   void moreThanTheGpuHasIsAnError() {
     ThreadPool pool(1);
     Gpu gpu;
