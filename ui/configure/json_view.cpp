@@ -1,5 +1,6 @@
 #include "configure/json_view.h"
 
+#include "bridge/text.h"
 #include "style/status_colors.h"
 
 #include <QEvent>
@@ -56,7 +57,7 @@ JsonView::JsonView(ProjectDocument& document, QWidget* parent)
   layout->addWidget(m_problem);
   connect(&document, &ProjectDocument::changed, this, &JsonView::showText);
   connect(&document, &ProjectDocument::validated, this, &JsonView::showProblem);
-  connect(&document, &ProjectDocument::loaded, this, [this] { m_edit->document()->clearUndoRedoStacks(); });
+  connect(&document, &ProjectDocument::replaced, this, [this] { m_edit->document()->clearUndoRedoStacks(); });
   connect(m_edit, &QPlainTextEdit::textChanged, this, &JsonView::takeText);
   showText();
 }
@@ -81,7 +82,7 @@ void JsonView::showProblem() {
   m_problem->setVisible(error.has_value());
   m_edit->setExtraSelections({});
   if (!error) return;
-  m_problem->setText(QString::fromStdString(error->message));
+  m_problem->setText(withoutSource(toQt(error->message), m_document.sourceName()));
   QPalette colors = palette();
   colors.setColor(QPalette::WindowText, statusColor(StatusKind::Bad, palette()));
   m_problem->setPalette(colors);

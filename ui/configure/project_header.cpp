@@ -21,9 +21,9 @@ ProjectHeader::ProjectHeader(ProjectDocument& document, QWidget* parent)
       m_name(new ElidedLabel(Qt::ElideRight, this)),
       m_path(new ElidedLabel(Qt::ElideMiddle, this)),
       m_dirty(new QLabel(tr("\u25cf not saved"), this)),
-      m_save(new QPushButton(tr("Save"), this)),
-      m_saveAs(new QPushButton(tr("Save as..."), this)),
-      m_start(new QPushButton(tr("Start training"), this)),
+      m_save(new QPushButton(tr("&Save"), this)),
+      m_saveAs(new QPushButton(tr("Save &as…"), this)),
+      m_start(new QPushButton(tr("Star&t training"), this)),
       m_failure(new QFrame(this)),
       m_failureText(new QLabel(m_failure)),
       m_overwrite(new QPushButton(tr("Overwrite"), m_failure)),
@@ -70,7 +70,7 @@ ProjectHeader::ProjectHeader(ProjectDocument& document, QWidget* parent)
   connect(&document, &ProjectDocument::titleChanged, this, &ProjectHeader::showTitle);
   connect(&document, &ProjectDocument::dirtyChanged, this, &ProjectHeader::showTitle);
   connect(&document, &ProjectDocument::saveFailed, this, &ProjectHeader::showFailure);
-  for (const auto done : {&ProjectDocument::saved, &ProjectDocument::loaded})
+  for (const auto done : {&ProjectDocument::saved, &ProjectDocument::replaced})
     connect(&document, done, m_failure, &QWidget::hide);
   showTitle();
 }

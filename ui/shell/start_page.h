@@ -2,7 +2,8 @@
 // whether a model could be trained on a machine at all.
 #pragma once
 
-#include <QStringList>
+#include "shell/places.h"
+
 #include <QWidget>
 
 class QGridLayout;
@@ -13,22 +14,13 @@ namespace millrace::ui {
 
 class CanITrain;
 
-/// A run that could be gone on with.
-struct InterruptedRun {
-  QString name;
-  QString directory;
-  QString reason;
-  qint64 step = 0;
-  double changed = 0; ///< seconds since 1970
-};
-
 class StartPage final : public QWidget {
   Q_OBJECT
 
  public:
   explicit StartPage(QWidget* parent = nullptr);
 
-  void setRecentProjects(const QStringList& paths);
+  void setRecentProjects(const std::vector<NamedPlace>& projects);
   void setRecentRuns(const QStringList& places);
   void setInterrupted(const std::vector<InterruptedRun>& runs);
 
@@ -41,7 +33,11 @@ class StartPage final : public QWidget {
   /// A project's text, made from the model that was asked about.
   void projectRequested(const QString& text);
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
+  void arrange(int columns);
   QWidget* makeBeginnings();
   QListWidget* makeList(const QString& name, const QString& accessibleName);
 
@@ -49,6 +45,10 @@ class StartPage final : public QWidget {
   QListWidget* m_runs;
   QWidget* m_interruptedBox;
   QVBoxLayout* m_interrupted;
+  std::vector<InterruptedRun> m_interruptedRuns;
+  QGridLayout* m_grid;
+  QWidget *m_beginnings, *m_question, *m_projectBox, *m_runBox;
+  int m_columns = 0;
 };
 
 } // namespace millrace::ui

@@ -79,13 +79,33 @@ class TestConfigurePage : public QObject {
     QCOMPARE(fixture.panel().verdict(), QString("Not valid yet"));
     QVERIFY(shows(fixture.panel(), part));
     QVERIFY(!fixture.page.canStart());
-    QVERIFY(!PageFixture::button(fixture.page, "Start training").isEnabled());
+    QVERIFY(!PageFixture::button(fixture.page, "Star&t training").isEnabled());
     int problems = 0;
     for (FieldRow* each : fixture.form().findChildren<FieldRow*>()) problems += each->problem().isEmpty() ? 0 : 1;
     QCOMPARE(problems, 1);
 
     fixture.document.setText(sampleProject);
     QTRY_VERIFY(fixture.row(row).problem().isEmpty());
+  }
+
+  /// Whoever types finds the next row where it was.
+  void problemsMoveNoRows() {
+    PageFixture fixture;
+    fixture.form().reveal("training.context");
+    QTRY_VERIFY(fixture.document.isValid());
+    QCoreApplication::processEvents();
+    std::vector<QRect> before;
+    const auto rows = fixture.form().findChildren<FieldRow*>();
+    for (FieldRow* row : rows) before.push_back(row->geometry());
+    fixture.document.setValue("training.context", -3);
+    QTRY_VERIFY(!fixture.row("training.context").problem().isEmpty());
+    QCoreApplication::processEvents();
+    for (qsizetype i = 0; i < rows.size(); ++i) QCOMPARE(rows[i]->geometry(), before[static_cast<std::size_t>(i)]);
+    auto* text = fixture.form().findChild<QLabel*>("fieldProblem");
+    QVERIFY(text->isVisible());
+    QVERIFY(text->text().contains(fixture.row("training.context").problem()));
+    fixture.document.setText(sampleProject);
+    QTRY_VERIFY(!text->isVisible());
   }
 
   void sectionOfAProblemIsMarked() {
@@ -258,7 +278,7 @@ class TestConfigurePage : public QObject {
 
   void saving() {
     PageFixture fixture;
-    auto& save = PageFixture::button(fixture.page, "Save");
+    auto& save = PageFixture::button(fixture.page, "&Save");
     QVERIFY(!save.isEnabled());
     QTest::keyClicks(&fixture.widget<QLineEdit>("training.context"), "0");
     QVERIFY(save.isEnabled());
@@ -270,7 +290,7 @@ class TestConfigurePage : public QObject {
     QVERIFY(!shows(fixture.page, "not saved"));
 
     fixture.chosen = {fixture.folder.filePath("copy.json")};
-    QTest::mouseClick(&PageFixture::button(fixture.page, "Save as..."), Qt::LeftButton);
+    QTest::mouseClick(&PageFixture::button(fixture.page, "Save &as…"), Qt::LeftButton);
     QTRY_COMPARE(fixture.document.filePath(), fixture.folder.filePath("copy.json"));
     QVERIFY(fixture.requests.back().kind == PathRequest::Kind::SaveFile);
   }
@@ -290,7 +310,7 @@ class TestConfigurePage : public QObject {
   void starting() {
     PageFixture fixture;
     QSignalSpy started(&fixture.page, &ConfigurePage::startRequested);
-    auto& start = PageFixture::button(fixture.page, "Start training");
+    auto& start = PageFixture::button(fixture.page, "Star&t training");
     QTRY_VERIFY(start.isEnabled());
     QTest::mouseClick(&start, Qt::LeftButton);
     QCOMPARE(started.count(), 1);

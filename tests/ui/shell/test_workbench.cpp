@@ -10,6 +10,7 @@
 #include "train/run_columns.h"
 #include "train/run_session.h"
 #include "train/train_page.h"
+#include "ui/shell/desk.h"
 
 #include <QApplication>
 #include <QDir>
@@ -25,58 +26,7 @@ using namespace millrace;
 using namespace millrace::test;
 using namespace millrace::ui;
 
-// Within the time that a test function has.
-#define TRY(condition) QTRY_VERIFY_WITH_TIMEOUT(condition, 60'000)
-
 namespace {
-
-/// A window with settings, runs and caches of its own.
-class Desk {
- public:
-  explicit Desk(const QString& folder) : m_folder(folder), m_settings(folder + "/settings.ini", QSettings::IniFormat) {
-    qputenv("MILLRACE_RUNS", QFile::encodeName(folder + "/runs"));
-  }
-  ~Desk() {
-    m_window.reset();
-    QThreadPool::globalInstance()->waitForDone();
-  }
-
-  MainWindow& open() {
-    m_window.reset(); // one after the other, as processes would be
-    m_window = std::make_unique<MainWindow>(m_theme, m_settings, m_folder);
-    m_window->runs().setHeadlessProgram(MILLRACE_PROGRAM);
-    m_window->show();
-    QApplication::setActiveWindow(m_window.get()); // shortcuts are the active window's
-    return *m_window;
-  }
-  MainWindow& window() { return *m_window; }
-  RunSession* session() { return m_window->runs().session(); }
-  template <class Widget>
-  Widget* find(const char* name) {
-    return m_window->findChild<Widget*>(QString::fromLatin1(name));
-  }
-  void click(const char* button) {
-    auto* found = find<QAbstractButton>(button);
-    QVERIFY2(found, button);
-    QVERIFY2(found->isEnabled(), button);
-    QTest::mouseClick(found, Qt::LeftButton);
-  }
-  bool isEnabled(const char* button) {
-    auto* found = find<QAbstractButton>(button);
-    return found && found->isVisible() && found->isEnabled();
-  }
-  qint64 step() { return session() && session()->last() ? session()->last()->step : 0; }
-  QString onlyRun() const {
-    const QStringList names = QDir(m_folder + "/runs").entryList(QDir::Dirs | QDir::NoDotAndDotDot);
-    return names.size() == 1 ? m_folder + "/runs/" + names[0] : QString();
-  }
-
- private:
-  const QString m_folder;
-  Theme m_theme;
-  QSettings m_settings;
-  std::unique_ptr<MainWindow> m_window;
-};
 
 /// Every step from 1 on, once each.
 bool hasAllSteps(const RunSession& session) {
@@ -135,7 +85,8 @@ class TestWorkbench : public QObject {
     TRY(desk.step() >= 2);
     QVERIFY(desk.window().page() == MainWindow::Page::Train);
     QVERIFY(desk.session()->feed().inProcess());
-    QCOMPARE(desk.session()->name(), QString("journey"));
+    QCOMPARE(desk.session()->name(), QFileInfo(desk.onlyRun()).fileName());
+    QVERIFY(desk.session()->name().startsWith("journey-"));
     desk.click("pauseButton");
     TRY(desk.session()->state() == RunState::Paused);
     const qint64 paused = desk.step();
