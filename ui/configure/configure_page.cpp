@@ -89,7 +89,9 @@ void ConfigurePage::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
   // Below the form where there is no room beside it.
   const Qt::Orientation orientation = width() < besideWidth ? Qt::Vertical : Qt::Horizontal;
-  if (orientation != m_splitter->orientation()) m_splitter->setOrientation(orientation);
+  if (orientation == m_splitter->orientation()) return;
+  m_splitter->setOrientation(orientation);
+  m_splitter->setSizes({3000, 2000}); // shares of what there is
 }
 
 void ConfigurePage::save() {

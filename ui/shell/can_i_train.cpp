@@ -20,6 +20,7 @@
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QVBoxLayout>
+#include <cmath>
 
 namespace millrace::ui {
 
@@ -110,9 +111,11 @@ QString reasonText(const PlanReport& report) {
     return reasons.join(u'\n');
   }
   QString text = CanITrain::tr("%1 is too small by %2").arg(tierName(*worst), bytesText(worst->needed - worst->limit));
-  if (worst->limit > 0)
-    text += CanITrain::tr(": %1 times what there is is needed")
-                .arg(numberText(static_cast<double>(worst->needed) / static_cast<double>(worst->limit), 2));
+  if (worst->limit > 0) {
+    const double times = static_cast<double>(worst->needed) / static_cast<double>(worst->limit);
+    text += CanITrain::tr(": %1 times as much is needed")
+                .arg(times < 10 ? numberText(times, 2) : countText(std::llround(times)));
+  }
   // On a CPU the device's memory is a part of RAM.
   const bool ofDevice = worst->name == "vram" && report.gpus > 0;
   const QString change = ofDevice ? CanITrain::tr("Choose a machine with more device memory, or a smaller model.")
@@ -185,7 +188,7 @@ CanITrain::CanITrain(QWidget* parent)
   }
   auto* form = new QFormLayout;
   form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
-  form->addRow(tr("M&odel:"), m_model);
+  form->addRow(tr("Mo&del:"), m_model);
   form->addRow(tr("M&achine:"), m_machine);
   form->addRow(tr("RA&M:"), m_ram);
   form->addRow(tr("&NVMe:"), m_nvme);

@@ -52,7 +52,6 @@ StartPage::StartPage(QWidget* parent)
   m_grid = new QGridLayout(content);
   QGridLayout* const layout = m_grid;
   layout->setContentsMargins(24, 16, 24, 16);
-  layout->setHorizontalSpacing(24);
   layout->setVerticalSpacing(16);
 
   auto* title = new QLabel(tr("Millrace"));
@@ -113,6 +112,7 @@ void StartPage::arrange(int columns) {
     m_grid->addWidget(m_question, 3, 1, 4, 1, Qt::AlignTop);
   else
     m_grid->addWidget(m_question, 6, 0);
+  m_grid->setHorizontalSpacing(columns == 2 ? 24 : 0);
   m_grid->setColumnStretch(0, 1);
   m_grid->setColumnStretch(1, columns - 1);
   m_grid->setRowStretch(columns == 2 ? 6 : 7, 1);
