@@ -342,8 +342,8 @@ class TestWorkbench : public QObject {
     desk.window().close();
     desk.open();
     auto* list = desk.find<QListWidget>("recentProjects");
+    TRY(list->item(0)->text().contains("goose.json")); // once their names were read
     QCOMPARE(list->count(), 1);
-    QVERIFY(list->item(0)->text().contains("goose.json"));
     QCOMPARE(desk.window().size(), QSize(1111, 777));
     Q_EMIT list->itemActivated(list->item(0));
     TRY(desk.window().page() == MainWindow::Page::Configure);
