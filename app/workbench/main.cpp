@@ -18,13 +18,11 @@ int main(int argc, char** argv) {
   QApplication::setApplicationVersion(QStringLiteral(MILLRACE_VERSION));
   QApplication::setOrganizationName(QStringLiteral("millrace"));
   QApplication::setDesktopFileName(QStringLiteral("millrace-workbench"));
-  QApplication application(argc, argv);
-
   QCommandLineParser parser;
   parser.setApplicationDescription(
       QApplication::translate("main", "Configures, starts and watches training runs of language models."));
-  parser.addHelpOption();
-  parser.addVersionOption();
+  const QCommandLineOption help = parser.addHelpOption();
+  const QCommandLineOption version = parser.addVersionOption();
   parser.addPositionalArgument(QStringLiteral("PLACE"),
                                QApplication::translate("main",
                                                        "A project file, a model folder, the folder of a run, or "
@@ -34,6 +32,14 @@ int main(int argc, char** argv) {
       QStringLiteral("set"), QApplication::translate("main", "Changes the project: training.steps=50. Once for each."),
       QStringLiteral("key=value"));
   parser.addOption(set);
+  {
+    // What only prints needs no display.
+    const QCoreApplication plain(argc, argv);
+    parser.parse(QCoreApplication::arguments());
+    if (parser.isSet(help)) parser.showHelp();
+    if (parser.isSet(version)) parser.showVersion();
+  }
+  QApplication application(argc, argv);
   parser.process(application);
 
   QSettings settings;

@@ -9,6 +9,7 @@
 #include <QFileInfo>
 #include <QProcess>
 #include <QStandardPaths>
+#include <QTemporaryDir>
 #include <chrono>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,12 +27,12 @@ QString headlessProgram() {
 }
 
 DetachedProgram::DetachedProgram(QString program, QStringList arguments, std::filesystem::path directory,
-                                 QObject* parent)
+                                 QByteArray input, QObject* parent)
     : QObject(parent),
       m_program(std::move(program)),
       m_arguments(std::move(arguments)),
       m_directory(std::move(directory)),
-      m_folder(std::make_unique<QTemporaryDir>()) {
+      m_input(std::move(input)) {
   m_look.setInterval(lookAgain);
   connect(&m_look, &QTimer::timeout, this, &DetachedProgram::look);
 }
@@ -43,12 +44,24 @@ DetachedProgram::~DetachedProgram() {
 
 void DetachedProgram::start() {
   m_runWasThere = QFile::exists(toQt(m_directory / "run.json"));
+  // Files that both sides have open and that have lost their names once the program runs: nobody has to remove them,
+  // however this process ends.
+  const QTemporaryDir folder;
+  const QString said = folder.filePath(QStringLiteral("said")), given = folder.filePath(QStringLiteral("given"));
+  m_said.setFileName(said);
+  QFile input(given);
+  const bool made = m_said.open(QIODevice::ReadWrite) && input.open(QIODevice::WriteOnly) &&
+                    input.write(m_input) == m_input.size() && input.flush();
+  if (!made) {
+    Q_EMIT failed(tr("%1 cannot be written: %2").arg(folder.path(), folder.errorString()));
+    return;
+  }
   QProcess process;
   process.setProgram(m_program);
   process.setArguments(m_arguments);
-  process.setStandardInputFile(QProcess::nullDevice());
+  process.setStandardInputFile(given);
   process.setStandardOutputFile(QProcess::nullDevice());
-  process.setStandardErrorFile(m_folder->filePath(QStringLiteral("said")));
+  process.setStandardErrorFile(said);
   qint64 pid = 0;
   if (m_program.isEmpty() || !process.startDetached(&pid)) {
     Q_EMIT failed(m_program.isEmpty()
@@ -91,9 +104,8 @@ void DetachedProgram::ended() {
 }
 
 QString DetachedProgram::whatItSaid() const {
-  QFile file(m_folder->filePath(QStringLiteral("said")));
-  QString text;
-  if (file.open(QIODevice::ReadOnly)) text = toQt(file.read(64 << 10).trimmed().toStdString());
+  m_said.seek(0);
+  const QString text = toQt(m_said.read(64 << 10).trimmed().toStdString());
   return text.isEmpty() ? tr("%1 ended at once and said nothing").arg(m_program) : text;
 }
 

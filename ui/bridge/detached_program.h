@@ -2,10 +2,10 @@
 // ended without one.
 #pragma once
 
+#include <QFile>
 #include <QObject>
 #include <QSocketNotifier>
 #include <QStringList>
-#include <QTemporaryDir>
 #include <QTimer>
 #include <filesystem>
 #include <memory>
@@ -19,8 +19,9 @@ class DetachedProgram : public QObject {
   Q_OBJECT
 
  public:
-  /// directory: of the run that the program will work on.
-  DetachedProgram(QString program, QStringList arguments, std::filesystem::path directory, QObject* parent = nullptr);
+  /// directory: of the run that the program will work on. input: what it finds at its standard input.
+  DetachedProgram(QString program, QStringList arguments, std::filesystem::path directory, QByteArray input = {},
+                  QObject* parent = nullptr);
   ~DetachedProgram() override; ///< the program goes on
 
   void start();
@@ -40,7 +41,8 @@ class DetachedProgram : public QObject {
   const QString m_program;
   const QStringList m_arguments;
   const std::filesystem::path m_directory;
-  std::unique_ptr<QTemporaryDir> m_folder; ///< of what it says
+  const QByteArray m_input;
+  mutable QFile m_said; ///< what it says; the file has no name any more
   std::unique_ptr<QSocketNotifier> m_end;
   int m_descriptor = -1; ///< pidfd
   QTimer m_look;

@@ -4,6 +4,7 @@
 #include "bridge/text.h"
 
 #include <QThreadPool>
+#include <chrono>
 
 namespace millrace::ui {
 
@@ -19,11 +20,15 @@ struct FollowedRun::Reader {
   bool opened = false;
   bool killed = false; ///< and waited for, in case that somebody resumes it
   bool ended = false;
+  bool folderIsGone = false;
   std::string reason;
 };
 
 FollowedRun::FollowedRun(const std::filesystem::path& directory, QObject* parent)
-    : RunFeed(parent), m_directory(directory), m_reader(std::make_shared<Reader>(this)) {}
+    : RunFeed(parent), m_directory(directory), m_reader(std::make_shared<Reader>(this)) {
+  m_look.setInterval(std::chrono::seconds(1));
+  connect(&m_look, &QTimer::timeout, this, &FollowedRun::lookForFolder);
+}
 
 FollowedRun::~FollowedRun() {
   m_reader->wakeUp.release();
@@ -41,6 +46,18 @@ FollowedRun::~FollowedRun() {
 
 void FollowedRun::open() {
   m_thread = std::thread([reader = m_reader, directory = m_directory] { read(reader, directory); });
+  m_look.start();
+}
+
+void FollowedRun::lookForFolder() {
+  const auto look = [reader = m_reader, directory = m_directory] {
+    const bool gone = !reader->files.isDirectory(directory);
+    const std::lock_guard lock(reader->mutex);
+    return std::exchange(reader->folderIsGone, gone) != gone;
+  };
+  inBackground(this, look, [this](bool changed) {
+    if (changed) drain();
+  });
 }
 
 void FollowedRun::read(const std::shared_ptr<Reader>& reader, const std::filesystem::path& directory) {
@@ -52,18 +69,21 @@ void FollowedRun::read(const std::shared_ptr<Reader>& reader, const std::filesys
     reader->wakeUp.wake();
   };
   const auto end = [&](const std::string& reason) {
+    const bool gone = !reader->files.isDirectory(directory);
     tell([&] {
       reader->ended = true;
+      reader->folderIsGone = gone;
       reader->reason = reason;
     });
   };
   WatchOptions options;
   options.patienceSeconds = 1e9; // as long as the window shows it
   options.onKilled = [&](const std::string& reason) {
-    const bool gone = !reader->files.exists(directory);
+    const bool gone = !reader->files.isDirectory(directory);
     tell([&] {
       reader->killed = true;
-      reader->reason = gone ? tr("the folder of the run is gone").toStdString() : reason;
+      reader->reason = reason;
+      reader->folderIsGone = gone;
     });
   };
   auto watch = RunWatch::open(reader->files, directory, options);
@@ -88,18 +108,21 @@ void FollowedRun::read(const std::shared_ptr<Reader>& reader, const std::filesys
 
 void FollowedRun::drain() {
   // Before the events are taken: what came before the end is in the box by then.
-  bool opened = false, killed = false, ended = false;
+  bool opened = false, killed = false, ended = false, gone = false;
   std::string reason;
   {
     const std::lock_guard lock(m_reader->mutex);
     opened = m_reader->opened;
     killed = m_reader->killed;
     ended = m_reader->ended;
+    gone = m_reader->folderIsGone;
     reason = m_reader->reason;
   }
+  m_hasFolder = !gone;
   if (const std::vector<RunEvent> events = m_reader->box.take(); !events.empty()) Q_EMIT eventsArrived(events);
-  // A killed run can be resumed from here; that somebody else does so is seen all the same.
-  if (ended || killed)
+  if (gone && opened)
+    setLink(FeedLink::Ended, tr("The folder of the run is gone"));
+  else if (ended || killed)
     setLink(FeedLink::Ended, toQt(reason));
   else if (opened)
     setLink(FeedLink::Connected);
@@ -110,9 +133,8 @@ void FollowedRun::request(RunRequest request) {
     const auto answer = requestOfRun(reader->files, directory, request);
     return answer ? QString() : toQt(answer.error().message);
   };
-  inBackground(this, ask, [this](const QString& problem) {
-    if (!problem.isEmpty()) Q_EMIT requestFailed(problem);
-  });
+  beginRequest();
+  inBackground(this, ask, [this](const QString& problem) { endRequest(problem); });
 }
 
 QString FollowedRun::place() const {

@@ -61,9 +61,11 @@ void InProcessRun::open(OpenRun& open, const std::optional<Project>& project, co
     open.run = std::move(*run);
   else
     open.error = run.error();
+  open.hasFolder = run || open.files.isDirectory(directory);
 }
 
 void InProcessRun::whenOpened() {
+  m_hasFolder = m_open->hasFolder;
   if (m_open->error) {
     drain();
     setLink(FeedLink::Ended, toQt(m_open->error->message));

@@ -30,6 +30,7 @@ class InProcessRun final : public RunFeed {
   void stop() override;
   QString place() const override;
   bool inProcess() const override { return true; }
+  bool hasFolder() const override { return m_hasFolder; }
 
  private:
   /// A run, what came before it, and the files that it works with as long as it lives.
@@ -38,6 +39,7 @@ class InProcessRun final : public RunFeed {
     EventBox history;
     std::unique_ptr<Run> run;
     std::optional<Error> error;
+    bool hasFolder = true; ///< with an error
   };
 
   static void open(OpenRun& open, const std::optional<Project>& project, const std::filesystem::path& directory,
@@ -53,6 +55,7 @@ class InProcessRun final : public RunFeed {
   std::shared_ptr<OpenRun> m_open;
   bool m_opened = false; ///< no thread of the pool works with m_open
   int m_stopsAsked = 0;  ///< before the run was there
+  bool m_hasFolder = true;
 };
 
 } // namespace millrace::ui

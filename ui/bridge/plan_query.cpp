@@ -1,8 +1,8 @@
 #include "bridge/plan_query.h"
 
 #include "bridge/background.h"
+#include "bridge/this_machine.h"
 #include "engine/project_file.h"
-#include "engine/runs.h"
 
 #include <chrono>
 #include <mutex>
@@ -37,14 +37,10 @@ class MachineCache {
 PlanFunction planOnThisMachine() {
   return [cache = std::make_shared<MachineCache>()](const PlanQuestion& question, bool advice) -> Result<PlanReport> {
     MILLRACE_TRY(const Project project, parseProject(question.text, question.source, question.folder));
-    std::vector<Path> folders;
-    if (const auto runs = runsFolder()) folders.push_back(*runs);
-    const std::vector<Path>& directories = project.memory.nvme.directories;
-    folders.insert(folders.end(), directories.begin(), directories.end());
     LocalFileSystem files;
     PlanOptions options;
     options.advice = advice;
-    return planProject(files, project, question.source, cache->look(folders), options);
+    return planProject(files, project, question.source, cache->look(foldersOf(project)), options);
   };
 }
 

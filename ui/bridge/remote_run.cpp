@@ -11,6 +11,10 @@ namespace {
 
 constexpr int mostEventsAtOnce = 2048;
 constexpr qsizetype longestLine = 16 << 20;
+/// A greeting may come before the first event; more than this is no greeting.
+constexpr int longestGreeting = 200;
+/// Of what is no event, shown to people.
+constexpr qsizetype mostShown = 80;
 /// What ssh itself ends with when it cannot connect or the link breaks.
 constexpr int sshFailed = 255;
 
@@ -51,6 +55,8 @@ void RemoteRun::reconnect() {
 void RemoteRun::connectNow() {
   m_retry.stop();
   m_partial.clear();
+  m_damage.clear();
+  m_damagedLines = 0;
   m_heardThisTime = false;
   QStringList command = {m_programs.millrace, QStringLiteral("watch"), QStringLiteral("--json"),
                          QStringLiteral("--wait"), QStringLiteral("1e9")};
@@ -72,22 +78,19 @@ void RemoteRun::read() {
     events.clear();
   }
   m_partial.remove(0, begin);
+  if (!events.empty()) Q_EMIT eventsArrived(events);
   if (m_partial.size() > longestLine) { // not what millrace prints
-    m_damage = tr("%1 sends something else than a run's events").arg(m_place.host);
+    takeDamage(m_partial);
     m_partial.clear();
-    m_watch.kill();
+    m_damagedLines = longestGreeting;
   }
-  if (events.empty()) return;
-  Q_EMIT eventsArrived(events);
+  if (m_damagedLines >= longestGreeting) m_watch.kill();
 }
 
 void RemoteRun::take(const QByteArray& line, std::vector<RunEvent>& events) {
   if (line.trimmed().isEmpty()) return;
   auto event = runEventFromJson({line.constData(), static_cast<std::size_t>(line.size())}, "watch");
-  if (!event) {
-    if (m_damage.isEmpty()) m_damage = toQt(event.error().message);
-    return;
-  }
+  if (!event) return takeDamage(line);
   if (!m_heardThisTime) setLink(FeedLink::Connected);
   m_heardThisTime = true;
   m_attempts = 0;
@@ -99,12 +102,25 @@ void RemoteRun::take(const QByteArray& line, std::vector<RunEvent>& events) {
   events.push_back(std::move(*event));
 }
 
+void RemoteRun::takeDamage(const QByteArray& line) {
+  if (m_heardThisTime) return; // a line among events that is none
+  ++m_damagedLines;
+  if (m_damage.isEmpty()) m_damage = toQt(line.left(4 * mostShown).trimmed().toStdString()).left(mostShown);
+  setLink(link(), notARun()); // at once: it may never end by itself
+}
+
+QString RemoteRun::notARun() const {
+  return tr("%1 answers something that is not a run: %2").arg(m_place.host, m_damage);
+}
+
 void RemoteRun::disconnected() {
   read();
   const QString said = lastLine(m_watch.readAllStandardError());
   const int code = m_watch.exitStatus() == QProcess::NormalExit ? m_watch.exitCode() : sshFailed;
+  if (m_damagedLines >= longestGreeting || (code == 0 && m_lastStep < 0 && !m_heardThisTime && !m_damage.isEmpty()))
+    return setLink(FeedLink::Ended, notARun());
   if (code == 0 && m_lastStep < 0 && !m_heardThisTime)
-    return setLink(FeedLink::Ended, tr("%1 sends no events of a run: %2").arg(m_place.host, m_damage));
+    return setLink(FeedLink::Ended, tr("%1 answers, but tells nothing of a run").arg(m_place.host));
   if (code == 0 || (m_final && code != sshFailed)) return setLink(FeedLink::Ended);
   // The program there has answered, and it will not answer differently: no such run, no such program.
   if (code != sshFailed && !m_heardThisTime) {
@@ -125,13 +141,14 @@ void RemoteRun::retryLater(const QString& reason) {
 void RemoteRun::request(const QString& word) {
   auto* process = new QProcess(this);
   const QString host = m_place.host;
+  beginRequest();
   connect(process, &QProcess::finished, this, [this, process, host](int code) {
-    if (code != 0) Q_EMIT requestFailed(tr("%1: %2").arg(host, lastLine(process->readAllStandardError())));
+    endRequest(code == 0 ? QString() : tr("%1: %2").arg(host, lastLine(process->readAllStandardError())));
     process->deleteLater();
   });
   connect(process, &QProcess::errorOccurred, this, [this, process](QProcess::ProcessError error) {
     if (error != QProcess::FailedToStart) return;
-    Q_EMIT requestFailed(tr("%1 cannot be started: %2").arg(m_programs.ssh, process->errorString()));
+    endRequest(tr("%1 cannot be started: %2").arg(m_programs.ssh, process->errorString()));
     process->deleteLater();
   });
   process->start(m_programs.ssh, m_place.sshArguments({m_programs.millrace, QStringLiteral("ctl"), m_place.path, word}),

@@ -32,12 +32,15 @@ class RemoteRun final : public RunFeed {
   void reconnect() override;
   QString place() const override { return m_place.address(); }
   bool isLocal() const override { return false; }
+  QString host() const override { return m_place.host; }
 
  private:
   void connectNow();
   void read();
   void disconnected();
   void retryLater(const QString& reason);
+  void takeDamage(const QByteArray& line);
+  QString notARun() const;
   void request(const QString& word);
   void take(const QByteArray& line, std::vector<RunEvent>& events);
 
@@ -47,7 +50,8 @@ class RemoteRun final : public RunFeed {
   QTimer m_retry;
   int m_attempts = 0; ///< in a row that heard nothing
   QByteArray m_partial;
-  QString m_damage; ///< the first line that was no event
+  QString m_damage;       ///< the first line of this link that was no event
+  int m_damagedLines = 0; ///< of this link, in a row before the first event
   std::int64_t m_lastStep = -1;
   QByteArrayList m_ofLastStep; ///< lines that were told already: they come again when the link is made anew
   bool m_heardThisTime = false;

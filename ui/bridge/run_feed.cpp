@@ -9,4 +9,15 @@ void RunFeed::setLink(FeedLink link, const QString& reason) {
   Q_EMIT linkChanged();
 }
 
+void RunFeed::beginRequest() {
+  ++m_requests;
+  Q_EMIT askingChanged();
+}
+
+void RunFeed::endRequest(const QString& problem) {
+  --m_requests;
+  Q_EMIT askingChanged();
+  if (!problem.isEmpty()) Q_EMIT requestFailed(problem);
+}
+
 } // namespace millrace::ui

@@ -16,7 +16,7 @@ enum class FeedLink {
   Opening,      ///< nothing has been heard yet
   Connected,    ///< what happens is told as it happens
   Reconnecting, ///< was heard, is not now; it is being tried again
-  Ended,        ///< nobody works on the run: nothing more comes, unless somebody goes on with it
+  Ended,        ///< nobody works on it; a followed run is Connected again should somebody go on with it
 };
 
 /// All members on the GUI thread. Requests only ask: events tell what came of them, requestFailed() what went wrong.
@@ -42,23 +42,34 @@ class RunFeed : public QObject {
   virtual bool inProcess() const { return false; }
   /// Whether the run's files can be opened from here.
   virtual bool isLocal() const { return true; }
+  /// Whether there is a folder of the run, as far as is known: not before a run has one, nor when it was removed.
+  virtual bool hasFolder() const { return isLocal(); }
+  /// The machine that is asked; empty: this one.
+  virtual QString host() const { return {}; }
 
   FeedLink link() const { return m_link; }
   /// Why the link is as it is; of Ended, why a run could not be opened. Empty: nothing to say.
   QString linkReason() const { return m_linkReason; }
+  /// A request was made that nobody has answered yet.
+  bool isAsking() const { return m_requests > 0; }
 
  Q_SIGNALS:
   /// In order of time. Steps that a resumed run repeats come again.
   void eventsArrived(const std::vector<millrace::RunEvent>& events);
   void linkChanged();
   void requestFailed(const QString& message);
+  void askingChanged();
 
  protected:
   void setLink(FeedLink link, const QString& reason = {});
+  void beginRequest();
+  /// problem: why it came to nothing.
+  void endRequest(const QString& problem = {});
 
  private:
   FeedLink m_link = FeedLink::Opening;
   QString m_linkReason;
+  int m_requests = 0; ///< that wait for an answer
 };
 
 } // namespace millrace::ui

@@ -25,4 +25,10 @@ inline std::filesystem::path toPath(const QString& path) {
   return QFile::encodeName(path).toStdString();
 }
 
+/// A message about a project without the file's name that it begins with: where that is in sight, or there is no file.
+inline QString withoutSource(const QString& message, const QString& source) {
+  const QString prefix = source + QStringLiteral(": ");
+  return message.startsWith(prefix) ? message.mid(prefix.size()) : message;
+}
+
 } // namespace millrace::ui

@@ -42,8 +42,8 @@ bool ChartInput::eventFilter(QObject*, QEvent* event) {
   case QEvent::KeyPress:
     return key(*static_cast<QKeyEvent*>(event));
   case QEvent::Leave:
-    Q_EMIT m_chart.cursorLeft();
-    m_chart.setCursor(std::nullopt);
+  case QEvent::FocusOut:
+    dropCursor();
     return false;
   default:
     return false;
@@ -106,7 +106,35 @@ bool ChartInput::wheel(const QWheelEvent& event) {
   return true;
 }
 
+void ChartInput::dropCursor() {
+  if (!m_chart.cursor()) return;
+  Q_EMIT m_chart.cursorLeft();
+  m_chart.setCursor(std::nullopt);
+}
+
+bool ChartInput::cursorKey(const QKeyEvent& event) {
+  if (!event.modifiers().testFlag(Qt::ShiftModifier)) return false;
+  const int rows = event.modifiers().testFlag(Qt::ControlModifier) ? 10 : 1;
+  switch (event.key()) {
+  case Qt::Key_Left:
+    m_chart.moveCursor(-rows);
+    return true;
+  case Qt::Key_Right:
+    m_chart.moveCursor(rows);
+    return true;
+  case Qt::Key_Home:
+    m_chart.moveCursorToEdge(false);
+    return true;
+  case Qt::Key_End:
+    m_chart.moveCursorToEdge(true);
+    return true;
+  default:
+    return false;
+  }
+}
+
 bool ChartInput::key(const QKeyEvent& event) {
+  if (cursorKey(event)) return true;
   const QRectF area = m_chart.plotArea();
   const auto zoom = [&](double factor) {
     if (event.modifiers().testFlag(Qt::ControlModifier))
@@ -141,9 +169,10 @@ bool ChartInput::key(const QKeyEvent& event) {
     m_chart.setLogarithmic(!m_chart.isLogarithmic());
     return true;
   case Qt::Key_Escape:
-    if (m_drag == Drag::None) return false;
+    if (m_drag == Drag::None && !m_chart.cursor()) return false;
     m_drag = Drag::None;
     m_chart.setBand(std::nullopt);
+    dropCursor();
     return true;
   default:
     return false;

@@ -26,6 +26,8 @@ class ChartInput final : public QObject {
   bool release(const QMouseEvent& event);
   bool wheel(const QWheelEvent& event);
   bool key(const QKeyEvent& event);
+  bool cursorKey(const QKeyEvent& event);
+  void dropCursor();
 
   LiveChart& m_chart;
   Drag m_drag = Drag::None;

@@ -69,8 +69,10 @@ void LegendStrip::applyDefaultAntialiasingHint(QCPPainter* painter) const {
 }
 
 /// The same for every value, so that nothing moves with the cursor.
-double LegendStrip::valueWidth() const {
-  return QFontMetricsF(parentPlot()->font()).horizontalAdvance(QStringLiteral("-0.0000e-0"));
+double LegendStrip::valueWidth(const Entry& entry) const {
+  const QFontMetricsF metrics(parentPlot()->font());
+  const double value = metrics.horizontalAdvance(QStringLiteral("-0.0000e-0"));
+  return entry.namesPosition ? value + metrics.horizontalAdvance(QStringLiteral(" at step 000,000")) : value;
 }
 
 double LegendStrip::positionWidth() const {
@@ -89,9 +91,9 @@ void LegendStrip::place(Layout& layout, double width, double nameWidth) const {
     double x = 0;
     int line = 0;
     layout.places.clear();
-    for (const QString& shown : layout.names) {
-      const double name = aligned ? widest : widthOf(shown);
-      const double entryWidth = sampleWidth + gap + name + gap + valueWidth();
+    for (qsizetype i = 0; i < layout.names.size(); ++i) {
+      const double name = aligned ? widest : widthOf(layout.names[i]);
+      const double entryWidth = sampleWidth + gap + name + gap + valueWidth(entries[i]);
       const double room = line == 0 ? width - positionWidth() : width;
       if (x > 0 && x + entryWidth > room) {
         x = 0;
@@ -169,7 +171,7 @@ void LegendStrip::draw(QCPPainter* painter) {
     const QString name = metrics.elidedText(m_layout.names[i], Qt::ElideMiddle, place.nameWidth);
     painter->drawText(QRectF(x, y, place.nameWidth + 1, metrics.height()), Qt::AlignLeft | Qt::AlignVCenter, name);
     x += place.nameWidth + gap;
-    painter->drawText(QRectF(x, y, valueWidth() + between, metrics.height()), Qt::AlignLeft | Qt::AlignVCenter,
+    painter->drawText(QRectF(x, y, valueWidth(entry) + between, metrics.height()), Qt::AlignLeft | Qt::AlignVCenter,
                       entry.value);
   }
   painter->setPen(colors.dim);

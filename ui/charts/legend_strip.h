@@ -19,6 +19,7 @@ class LegendStrip final : public QCPLayoutElement {
     QString name;
     SeriesLook look;
     QString value;
+    bool namesPosition = false; ///< the value says where it is
   };
 
   explicit LegendStrip(QCustomPlot* plot);
@@ -44,7 +45,7 @@ class LegendStrip final : public QCPLayoutElement {
     int line;
     double nameWidth;
   };
-  double valueWidth() const;
+  double valueWidth(const Entry& entry) const;
   double positionWidth() const;
   struct Layout {
     QStringList names; ///< as they are shown

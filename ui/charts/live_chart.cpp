@@ -186,6 +186,29 @@ void LiveChart::setCursor(std::optional<double> x) {
   schedule(true);
 }
 
+void LiveChart::moveCursor(std::int64_t rows) {
+  if (!m_cursor) return moveCursorToEdge(true);
+  if (const auto x = m_series->xBeside(*m_cursor, rows)) placeCursor(*x);
+}
+
+void LiveChart::moveCursorToEdge(bool last) {
+  const Range view = m_x.view();
+  auto x = m_series->xBeside(last ? view.upper : view.lower, 0);
+  // The nearest row may be beyond the edge.
+  if (x && (*x > view.upper || *x < view.lower)) x = m_series->xBeside(*x, last ? -1 : 1);
+  if (x) placeCursor(*x);
+}
+
+void LiveChart::placeCursor(double x) {
+  const Range view = m_x.view();
+  if (x < view.lower || x > view.upper) {
+    const double shift = x < view.lower ? x - view.lower : x - view.upper;
+    showX({view.lower + shift, view.upper + shift});
+  }
+  setCursor(x);
+  Q_EMIT cursorMoved(x);
+}
+
 void LiveChart::setBand(std::optional<std::pair<double, double>> band) {
   m_plot->overlay().band = band;
   schedule(true);
@@ -318,14 +341,18 @@ void LiveChart::applyTexts() {
   };
   m_plot->setLabels(label(), m_unit.isEmpty() ? m_quantity : tr("%1 (%2)").arg(m_quantity, m_unit));
   setAccessibleName(tr("Chart of %1 over %2").arg(m_quantity, label()));
-  setAccessibleDescription(tr("Plus and minus zoom, arrows pan, Home shows all, L switches the logarithmic axis."));
+  setAccessibleDescription(
+      tr("Plus and minus zoom (with Ctrl: the values), arrows move, Home shows all, L switches the "
+         "logarithmic axis. Shift and an arrow move the crosshair by a step, with Ctrl by ten, "
+         "Shift with Home or End to the edge; Escape takes it away."));
 }
 
 bool LiveChart::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QWidget::event(event);
   // Names may be shortened in the legend.
   const auto* help = static_cast<QHelpEvent*>(event);
-  QToolTip::showText(help->globalPos(), m_plot->legendStrip().nameAt(help->pos()), this);
+  const QString name = m_plot->legendStrip().nameAt(help->pos());
+  QToolTip::showText(help->globalPos(), name.isEmpty() ? accessibleDescription() : name, this);
   return true;
 }
 

@@ -4,6 +4,8 @@
 //
 // Wheel: zooms x at the cursor (Ctrl: y; sideways: pans). Left drag: zooms to the range. Shift or middle drag: pans.
 // Double click or Home: shows all. + and - zoom (Ctrl: y), arrows pan, L: logarithmic or linear.
+// Shift with the left and right arrow: moves the crosshair by a row (Ctrl as well: by ten); with Home and End: to the
+// edges of the view; Escape takes it away.
 #pragma once
 
 #include "charts/axis_ticks.h"
@@ -76,6 +78,10 @@ class LiveChart : public QWidget {
   /// Shows the values of all series at the rows nearest to x, or nothing.
   void setCursor(std::optional<double> x);
   std::optional<double> cursor() const { return m_cursor; }
+  /// By rows, as keys do; into view where it leaves that. Without a crosshair it begins at the last row in view.
+  void moveCursor(std::int64_t rows);
+  /// To the first or the last row in view.
+  void moveCursorToEdge(bool last);
   /// "step 1,234 - train 2.345 - validation 2.4"; empty without a cursor.
   QString readout() const;
 
@@ -121,6 +127,7 @@ class LiveChart : public QWidget {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
+  void placeCursor(double x);
   void schedule(bool overlayOnly);
   bool canBeSeen() const;
   std::optional<Range> wholeExtent() const;

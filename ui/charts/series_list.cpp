@@ -1,5 +1,6 @@
 #include "charts/series_list.h"
 
+#include <QCoreApplication>
 #include <QStringList>
 #include <algorithm>
 
@@ -110,6 +111,15 @@ std::optional<Range> SeriesList::sameRows(Range x, XAxisKind other) const {
   return std::nullopt;
 }
 
+std::optional<double> SeriesList::xBeside(double x, std::int64_t rows) const {
+  const MetricTable* most = nullptr;
+  for (const auto& shown : m_series)
+    if (!most || shown->spec.table->rows() > most->rows()) most = shown->spec.table.get();
+  if (!most || most->rows() == 0) return std::nullopt;
+  const std::int64_t row = most->nearestRow(m_kind, x);
+  return most->x(m_kind)[std::clamp<std::int64_t>(row + rows, 0, most->rows() - 1)];
+}
+
 void SeriesList::updateLooks() {
   const ChartColors& colors = m_plot.colors();
   QList<LegendStrip::Entry>& entries = m_plot.legendStrip().entries;
@@ -134,7 +144,7 @@ void SeriesList::updateLooks() {
       look.width = 1;
     }
     shown->raw->setLook(look);
-    entries.push_back({spec.name, shown->smoothed ? average : look, {}});
+    entries.push_back({spec.name, shown->smoothed ? average : look, {}, look.hasPoints});
   }
 }
 
@@ -152,9 +162,18 @@ void SeriesList::showReadings(std::optional<double> x, AxisNumbers numbers) {
     if (row < 0) continue;
     const double at = table.x(m_kind)[row], value = table.value(shown.spec.column, row);
     if (legend.position.isEmpty()) legend.position = positionText(m_kind, at);
-    legend.entries[i].value = readingText(value, numbers);
+    legend.entries[i].value = readingAt(shown, row, legend.position, numbers);
     overlay.dots.push_back({at, value, m_plot.colors().series(shown.spec.color)});
   }
+}
+
+QString SeriesList::readingAt(const Shown& shown, std::int64_t row, const QString& position,
+                              AxisNumbers numbers) const {
+  const QString value = readingText(shown.spec.table->value(shown.spec.column, row), numbers);
+  // The nearest of few rows may be far from the cursor.
+  const QString own = positionText(m_kind, shown.spec.table->x(m_kind)[row]);
+  if (shown.spec.style != ChartSeries::Style::Points || own == position) return value;
+  return QCoreApplication::translate("Charts", "%1 at %2").arg(value, own);
 }
 
 QString SeriesList::readingsText(double x, AxisNumbers numbers) const {
@@ -164,7 +183,7 @@ QString SeriesList::readingsText(double x, AxisNumbers numbers) const {
     const std::int64_t row = table.nearestRow(m_kind, x);
     if (row < 0) continue;
     if (parts.isEmpty()) parts.push_back(positionText(m_kind, table.x(m_kind)[row]));
-    parts.push_back(shown->spec.name + u' ' + readingText(table.value(shown->spec.column, row), numbers));
+    parts.push_back(shown->spec.name + u' ' + readingAt(*shown, row, parts.front(), numbers));
   }
   return parts.join(QStringLiteral(" - "));
 }

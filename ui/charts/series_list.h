@@ -33,11 +33,15 @@ class SeriesList {
   /// The range of another kind of x in which the same rows are, as the first series with rows has them.
   std::optional<Range> sameRows(Range x, XAxisKind other) const;
 
+  /// x of the row that is so many rows after the one nearest to x (before it: negative), of the series with the most
+  /// rows; the first or the last where there are no more.
+  std::optional<double> xBeside(double x, std::int64_t rows) const;
+
   /// Gives all series and the legend their colours.
   void updateLooks();
   /// Puts the values at the rows nearest to x into legend and overlay; nothing: takes them away.
   void showReadings(std::optional<double> x, AxisNumbers numbers);
-  /// "step 1,234 - train 2.345"
+  /// "step 1,234 - train 2.345 - validation 2.41 at step 1,200"
   QString readingsText(double x, AxisNumbers numbers) const;
 
  private:
@@ -51,6 +55,8 @@ class SeriesList {
     Series averageSeries(XAxisKind kind) const;
   };
   void smooth(Shown& shown) const;
+  /// The value at the row, with where that is if it is not at `position`.
+  QString readingAt(const Shown& shown, std::int64_t row, const QString& position, AxisNumbers numbers) const;
 
   ChartPlot& m_plot;
   std::vector<std::unique_ptr<Shown>> m_series;

@@ -6,6 +6,7 @@
 #include "configure/project_header.h"
 #include "configure/project_paths.h"
 #include "configure/verdict_panel.h"
+#include "style/page_area.h"
 
 #include <QLabel>
 #include <QSplitter>
@@ -20,6 +21,8 @@ namespace {
 /// What the planner writes where a person has to name a folder.
 constexpr const char* someFolder = R"(["DIR"])";
 constexpr int formTabIndex = 0;
+/// Width from which the verdict stands beside the form.
+constexpr int besideWidth = 940;
 constexpr int jsonTabIndex = 1;
 
 } // namespace
@@ -34,7 +37,8 @@ ConfigurePage::ConfigurePage(ProjectDocument& document, PathChooser chooser, Pla
       m_form(new ProjectForm(document, m_chooser, m_tabs)),
       m_unparsed(new QLabel),
       m_json(new JsonView(document, m_tabs)),
-      m_panel(new VerdictPanel(this)) {
+      m_panel(new VerdictPanel(this)),
+      m_splitter(new QSplitter(Qt::Horizontal)) {
   m_unparsed->setWordWrap(true);
   m_unparsed->setText(tr("The text is no JSON object, so that the form cannot show it: mend it in the JSON tab."));
   m_unparsed->hide();
@@ -48,15 +52,18 @@ ConfigurePage::ConfigurePage(ProjectDocument& document, PathChooser chooser, Pla
   m_tabs->addTab(formTab, tr("F&orm"));
   m_tabs->addTab(jsonTab, tr("&JSON"));
 
-  auto* splitter = new QSplitter(Qt::Horizontal, this);
-  splitter->addWidget(m_tabs);
-  splitter->addWidget(m_panel);
-  splitter->setStretchFactor(0, 3);
-  splitter->setStretchFactor(1, 2);
-  splitter->setChildrenCollapsible(false);
-  auto* layout = new QVBoxLayout(this);
+  m_splitter->addWidget(m_tabs);
+  m_splitter->addWidget(m_panel);
+  m_splitter->setStretchFactor(0, 3);
+  m_splitter->setStretchFactor(1, 2);
+  m_splitter->setChildrenCollapsible(false);
+  auto* page = new QWidget;
+  auto* layout = new QVBoxLayout(page);
   layout->addWidget(m_header);
-  layout->addWidget(splitter, 1);
+  layout->addWidget(m_splitter, 1);
+  auto* outer = new QVBoxLayout(this);
+  outer->setContentsMargins(0, 0, 0, 0);
+  outer->addWidget(new PageArea(page));
 
   connect(&document, &ProjectDocument::changed, this, &ConfigurePage::documentChanged);
   connect(&document, &ProjectDocument::validated, this, &ConfigurePage::documentChecked);
@@ -76,6 +83,15 @@ ConfigurePage::ConfigurePage(ProjectDocument& document, PathChooser chooser, Pla
 
 bool ConfigurePage::canStart() const {
   return m_document.isValid() && !m_refused && m_verdict != Verdict::DoesNotFit;
+}
+
+void ConfigurePage::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  // Below the form where there is no room beside it.
+  const Qt::Orientation orientation = width() < besideWidth ? Qt::Vertical : Qt::Horizontal;
+  if (orientation == m_splitter->orientation()) return;
+  m_splitter->setOrientation(orientation);
+  m_splitter->setSizes({3000, 2000}); // shares of what there is
 }
 
 void ConfigurePage::save() {
@@ -120,9 +136,7 @@ void ConfigurePage::documentChecked(bool valid, const QString& key, const QStrin
 }
 
 void ConfigurePage::showProblem(const QString& key, QString message) {
-  // The file's name is in sight; its messages begin with it.
-  if (const QString prefix = m_document.sourceName() + ": "; message.startsWith(prefix))
-    message.remove(0, prefix.size());
+  message = withoutSource(message, m_document.sourceName());
   const bool hasField = m_form->showProblem(key, message);
   m_panel->showInvalid(message, hasField ? key : QString());
   updateStart();

@@ -9,6 +9,7 @@
 #include <QWidget>
 
 class QLabel;
+class QSplitter;
 class QTabWidget;
 
 namespace millrace::ui {
@@ -37,6 +38,9 @@ class ConfigurePage : public QWidget {
   /// By the Start button; the project is valid, perhaps not saved.
   void startRequested();
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   void documentChanged();
   void documentChecked(bool valid, const QString& key, const QString& message);
@@ -56,6 +60,7 @@ class ConfigurePage : public QWidget {
   QLabel* m_unparsed; ///< in place of a form that cannot show the text
   JsonView* m_json;
   VerdictPanel* m_panel;
+  QSplitter* m_splitter;
   std::optional<Verdict> m_verdict; ///< of the text as it is; nothing: not known
   bool m_refused = false;           ///< the planner found the project wrong
 };

@@ -23,8 +23,7 @@ FieldRow::FieldRow(const QString& label, FieldEditor* editor, const QString& uni
     : QWidget(parent),
       m_editor(editor),
       m_label(new QLabel(label, this)),
-      m_problem(new QLabel(this)),
-      m_problemIcon(new QLabel(this)),
+      m_sign(new QLabel(this)),
       m_reset(new QToolButton(this)) {
   m_editor->setParent(this);
   m_editor->describe(label, help);
@@ -34,9 +33,8 @@ FieldRow::FieldRow(const QString& label, FieldEditor* editor, const QString& uni
   m_label->setToolTip(help);
   m_label->setContentsMargins(0, firstLine, 0, 0);
   m_editor->setToolTip(help);
-  m_problem->setWordWrap(true);
-  m_problem->setTextFormat(Qt::PlainText);
-  m_problem->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  m_sign->setFixedWidth(iconSize);
+  m_sign->setContentsMargins(0, firstLine, 0, 0);
   m_reset->setText(tr("Reset"));
   m_reset->setAutoRaise(true);
   m_reset->setFocusPolicy(Qt::TabFocus);
@@ -59,11 +57,8 @@ FieldRow::FieldRow(const QString& label, FieldEditor* editor, const QString& uni
   layout->setColumnStretch(1, 1);
   layout->addWidget(m_label, 0, 0, Qt::AlignTop);
   layout->addLayout(middle, 0, 1);
-  layout->addWidget(m_reset, 0, 2, Qt::AlignTop);
-  auto* problem = new QHBoxLayout;
-  problem->addWidget(m_problemIcon, 0, Qt::AlignTop);
-  problem->addWidget(m_problem, 1);
-  layout->addLayout(problem, 1, 1, 1, 2);
+  layout->addWidget(m_sign, 0, 2, Qt::AlignTop);
+  layout->addWidget(m_reset, 0, 3, Qt::AlignTop);
 
   connect(m_reset, &QToolButton::clicked, this, [this] {
     m_editor->setFocus();
@@ -88,28 +83,22 @@ std::size_t FieldRow::matchOf(const std::string& key) const {
 }
 
 void FieldRow::setProblem(const QString& message) {
-  m_problem->setText(message);
-  m_problem->setVisible(!message.isEmpty());
-  m_problemIcon->setVisible(!message.isEmpty());
-  m_problem->setAccessibleName(message.isEmpty() ? QString() : tr("%1: %2").arg(m_label->text(), message));
-  colorProblem();
-}
-
-QString FieldRow::problem() const {
-  return m_problem->text();
+  m_problem = message;
+  m_sign->setToolTip(message);
+  m_sign->setAccessibleName(message.isEmpty() ? QString() : tr("%1: %2").arg(m_label->text(), message));
+  drawSign();
 }
 
 void FieldRow::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
-  if (event->type() == QEvent::PaletteChange && !m_problem->text().isEmpty()) colorProblem();
+  if (event->type() == QEvent::PaletteChange) drawSign();
 }
 
-void FieldRow::colorProblem() {
-  if (m_problem->text().isEmpty()) return;
-  QPalette colors = palette();
-  colors.setColor(QPalette::WindowText, statusColor(StatusKind::Bad, palette()));
-  m_problem->setPalette(colors);
-  m_problemIcon->setPixmap(statusPixmap(StatusKind::Bad, palette(), iconSize, devicePixelRatioF()));
+void FieldRow::drawSign() {
+  if (m_problem.isEmpty())
+    m_sign->clear();
+  else
+    m_sign->setPixmap(statusPixmap(StatusKind::Bad, palette(), iconSize, devicePixelRatioF()));
 }
 
 void FieldRow::showReset() {

@@ -1,4 +1,5 @@
-// A line of the form: label, editor, unit, what resets it to its default, and below what is wrong with it. Owned by its
+// A line of the form: label, editor, unit, what resets it to its default, and a sign where it is wrong; what is
+// wrong stands elsewhere, so that no row moves under whoever types. Owned by its
 // section; GUI thread.
 #pragma once
 
@@ -22,17 +23,18 @@ class FieldRow : public QWidget {
   std::size_t matchOf(const std::string& key) const;
   /// Empty: nothing is wrong.
   void setProblem(const QString& message);
-  QString problem() const;
+  QString problem() const { return m_problem; }
 
  protected:
   void changeEvent(QEvent* event) override;
 
  private:
   void showReset();
-  void colorProblem();
+  void drawSign();
 
   FieldEditor* m_editor;
-  QLabel *m_label, *m_problem, *m_problemIcon;
+  QString m_problem;
+  QLabel *m_label, *m_sign;
   QToolButton* m_reset;
 };
 

@@ -55,7 +55,6 @@ FormSection::FormSection(const QString& title, QWidget* parent) : QScrollArea(pa
   setFrameShape(QFrame::NoFrame);
   content->setAutoFillBackground(false); // the tab's own background goes through
   viewport()->setAutoFillBackground(false);
-  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setAccessibleName(title);
   connect(m_fold, &QToolButton::toggled, this, [this](bool unfolded) {
     m_fold->setArrowType(unfolded ? Qt::DownArrow : Qt::RightArrow);
@@ -67,8 +66,6 @@ void FormSection::addRow(FieldRow* row, bool advanced) {
   m_rows.push_back(row);
   (advanced ? m_advancedLayout : m_basicLayout)->addWidget(row);
   if (advanced) m_fold->show();
-  // The rows must not be squeezed below what they need: there is no horizontal scrolling.
-  setMinimumWidth(std::max(minimumWidth(), row->minimumSizeHint().width() + 50));
 }
 
 bool FormSection::hasProblem() const {

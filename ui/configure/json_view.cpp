@@ -1,5 +1,6 @@
 #include "configure/json_view.h"
 
+#include "bridge/text.h"
 #include "style/status_colors.h"
 
 #include <QEvent>
@@ -81,7 +82,7 @@ void JsonView::showProblem() {
   m_problem->setVisible(error.has_value());
   m_edit->setExtraSelections({});
   if (!error) return;
-  m_problem->setText(QString::fromStdString(error->message));
+  m_problem->setText(withoutSource(toQt(error->message), m_document.sourceName()));
   QPalette colors = palette();
   colors.setColor(QPalette::WindowText, statusColor(StatusKind::Bad, palette()));
   m_problem->setPalette(colors);

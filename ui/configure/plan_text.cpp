@@ -85,6 +85,20 @@ std::vector<std::pair<QString, QString>> timeTexts(const PlanReport& report) {
   return texts;
 }
 
+QString tierName(const PlannedTier& tier) {
+  if (tier.name == "vram") return PlanText::tr("Device memory");
+  if (tier.name == "ram") return PlanText::tr("Host memory");
+  if (tier.name == "nvme") return PlanText::tr("NVMe");
+  return toQt(tier.name);
+}
+
+const PlannedTier* worstTier(const PlanReport& report) {
+  const PlannedTier* worst = nullptr;
+  for (const PlannedTier& tier : report.tiers)
+    if (!tier.fits() && (!worst || tier.needed - tier.limit > worst->needed - worst->limit)) worst = &tier;
+  return worst;
+}
+
 QString effectText(const PlanReport& report, const PlanAdvice& advice) {
   QString text = PlanText::tr("%1 tokens/s").arg(rateText(advice.tokensPerSecond));
   if (report.fits() && report.time.tokensPerSecond > 0) {

@@ -14,6 +14,10 @@ QString verdictText(Verdict verdict);
 QString modelText(const PlanReport& report);
 /// Names and values: speed, what the rates are from, step, bound, the whole run, checkpoints, the largest that fits.
 std::vector<std::pair<QString, QString>> timeTexts(const PlanReport& report);
+/// "Device memory", "Host memory", "NVMe".
+QString tierName(const PlannedTier& tier);
+/// The tier that lacks the most bytes; nullptr: all fit.
+const PlannedTier* worstTier(const PlanReport& report);
 /// What an advice brings: "812 tokens/s (+12%), VRAM -1.20 GiB".
 QString effectText(const PlanReport& report, const PlanAdvice& advice);
 /// The settings that an advice changes, a line each.

@@ -94,6 +94,7 @@ void ProjectDocument::startNew(std::string text) {
   const Title before = title();
   if (text.empty()) text = emptyProject;
   ++m_loads;
+  ++m_projects;
   m_filePath.clear();
   m_json = Json::object(); // nothing of the last project, should the text not parse
   m_savedText = text;
@@ -118,6 +119,7 @@ void ProjectDocument::load(const QString& path) {
           return;
         }
         const Title before = title();
+        ++m_projects;
         m_filePath = absolute;
         m_json = Json::object();
         m_savedText = *text;
@@ -146,8 +148,9 @@ void ProjectDocument::write(const QString& path, std::string text, std::optional
   m_writing = true;
   inBackground(
       this, [path, text, expected = std::move(expected)] { return writeFile(path, text, expected); },
-      [this, path, text](const WriteOutcome& outcome) {
+      [this, path, text, project = m_projects](const WriteOutcome& outcome) {
         m_writing = false;
+        if (project != m_projects) return; // it was the last one's
         if (outcome.problem.isEmpty())
           finishWrite(path, text);
         else

@@ -69,8 +69,9 @@ class ProjectDocument : public QObject {
   void titleChanged();
   /// The text was checked; see error(). key and message are empty when it is valid.
   void validated(bool valid, const QString& key, const QString& message);
-  void replaced(); ///< the text is another project's: nothing of the last one is to be gone back to
-  void loaded();   ///< from a file; after replaced()
+  /// Another project took the place of the last one: new, or read from a file.
+  void replaced();
+  void loaded();
   void loadFailed(const QString& message);
   void saved();
   /// changedOnDisk: by another program; save(true) replaces it.
@@ -103,6 +104,7 @@ class ProjectDocument : public QObject {
   std::optional<Error> m_error;
   bool m_checked = false;
   quint64 m_revision = 0; ///< of the text; results for another one are out of date
+  quint64 m_projects = 0; ///< that were replaced; what is written of an earlier one is not this one's
   quint64 m_loads = 0;    ///< begun; an earlier one that ends later is out of date
   bool m_writing = false;
   QTimer m_checkTimer;

@@ -9,6 +9,7 @@
 
 #include <QEvent>
 #include <QHBoxLayout>
+#include <QLabel>
 #include <QListWidget>
 #include <QStackedWidget>
 
@@ -48,7 +49,8 @@ ProjectForm::ProjectForm(ProjectDocument& document, const PathChooser& chooser, 
       m_document(document),
       m_chooser(chooser),
       m_list(new QListWidget(this)),
-      m_pages(new QStackedWidget(this)) {
+      m_pages(new QStackedWidget(this)),
+      m_problem(new QLabel(this)) {
   for (const char* name : sectionNames) {
     const QString title = sectionLabel(name);
     auto* section = new FormSection(title, m_pages);
@@ -78,7 +80,15 @@ ProjectForm::ProjectForm(ProjectDocument& document, const PathChooser& chooser, 
   auto* layout = new QHBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(m_list);
-  layout->addWidget(m_pages, 1);
+  auto* right = new QVBoxLayout;
+  right->addWidget(m_pages, 1);
+  right->addWidget(m_problem);
+  layout->addLayout(right, 1);
+  m_problem->setObjectName(QStringLiteral("fieldProblem"));
+  m_problem->setWordWrap(true);
+  m_problem->setTextFormat(Qt::PlainText);
+  m_problem->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  m_problem->hide();
   connect(m_list, &QListWidget::currentRowChanged, m_pages, &QStackedWidget::setCurrentIndex);
   m_list->setCurrentRow(0);
 }
@@ -147,6 +157,9 @@ bool ProjectForm::showProblem(const QString& key, const QString& message) {
     section->showProblems();
   }
   markSections();
+  m_problem->setText(at ? tr("%1: %2").arg(at->label(), message) : QString());
+  m_problem->setVisible(at);
+  colorProblem();
   return at != nullptr;
 }
 
@@ -162,7 +175,15 @@ void ProjectForm::reveal(const QString& key) {
 
 void ProjectForm::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
-  if (event->type() == QEvent::PaletteChange) markSections();
+  if (event->type() != QEvent::PaletteChange) return;
+  markSections();
+  colorProblem();
+}
+
+void ProjectForm::colorProblem() {
+  QPalette colors = palette();
+  colors.setColor(QPalette::WindowText, statusColor(StatusKind::Bad, palette()));
+  m_problem->setPalette(colors);
 }
 
 void ProjectForm::markSections() {

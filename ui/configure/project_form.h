@@ -4,6 +4,7 @@
 
 #include "configure/form_section.h"
 
+class QLabel;
 class QListWidget;
 class QStackedWidget;
 
@@ -33,11 +34,13 @@ class ProjectForm : public QWidget {
                    const QString& help, bool advanced);
   FormSection& sectionOf(const std::string& name);
   void markSections();
+  void colorProblem();
 
   ProjectDocument& m_document;
   PathChooser m_chooser;
   QListWidget* m_list;
   QStackedWidget* m_pages;
+  QLabel* m_problem;                                            ///< below the rows, where it moves none of them
   std::vector<std::pair<std::string, FormSection*>> m_sections; ///< by the key's first part, in the list's order
 };
 

@@ -1,5 +1,6 @@
 #include "configure/tier_view.h"
 
+#include "configure/plan_text.h"
 #include "configure/tier_bar.h"
 #include "style/elided_label.h"
 #include "style/numbers.h"
@@ -17,13 +18,6 @@ namespace {
 constexpr int swatchSize = 10;
 constexpr double smallText = 0.9;
 
-QString titleOf(const std::string& name) {
-  if (name == "vram") return TierView::tr("Device memory");
-  if (name == "ram") return TierView::tr("Host memory");
-  if (name == "nvme") return TierView::tr("NVMe");
-  return QString::fromStdString(name);
-}
-
 QLabel* makeText(QWidget* parent, bool wraps) {
   auto* label = new QLabel(parent);
   label->setTextFormat(Qt::PlainText);
@@ -33,8 +27,9 @@ QLabel* makeText(QWidget* parent, bool wraps) {
 
 } // namespace
 
-TierView::TierView(QWidget* parent)
+TierView::TierView(QWidget* parent, Detail detail)
     : QWidget(parent),
+      m_detail(detail),
       m_title(makeText(this, false)),
       m_amount(makeText(this, false)),
       m_shortfall(makeText(this, true)),
@@ -63,7 +58,7 @@ TierView::TierView(QWidget* parent)
 
 void TierView::setTier(const PlannedTier& tier) {
   m_tier = tier;
-  m_title->setText(titleOf(tier.name));
+  m_title->setText(tierName(tier));
   m_amount->setText(tr("%1 of %2").arg(bytesText(tier.needed), bytesText(tier.limit)));
   m_shortfall->setVisible(!tier.fits());
   m_shortfall->setText(tr("%1 too much").arg(bytesText(tier.needed - tier.limit)));
@@ -74,8 +69,15 @@ void TierView::setTier(const PlannedTier& tier) {
   showCategories();
 }
 
+void TierView::setEmphasised(bool emphasised) {
+  m_emphasised = emphasised;
+  colorShortfall();
+}
+
 void TierView::showCategories() {
   delete m_legend;
+  m_legend = nullptr;
+  if (m_detail == Detail::Total) return;
   m_legend = new QWidget(this);
   auto* grid = new QGridLayout(m_legend);
   grid->setContentsMargins(0, 0, 0, 0);
@@ -116,11 +118,12 @@ void TierView::colorShortfall() {
   QPalette colors = palette();
   colors.setColor(QPalette::WindowText, statusColor(StatusKind::Bad, palette()));
   m_shortfall->setPalette(colors);
+  m_title->setPalette(m_emphasised ? colors : palette());
 }
 
 void TierView::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
-  if (event->type() != QEvent::PaletteChange || !m_legend) return;
+  if (event->type() != QEvent::PaletteChange || m_tier.name.empty()) return;
   colorShortfall();
   showCategories();
 }

@@ -15,9 +15,14 @@ class TierBar;
 class TierView : public QWidget {
   Q_OBJECT
  public:
-  explicit TierView(QWidget* parent);
+  /// The whole of it, or without its categories.
+  enum class Detail { Categories, Total };
+
+  explicit TierView(QWidget* parent, Detail detail = Detail::Categories);
 
   void setTier(const PlannedTier& tier);
+  /// The one that matters most of several.
+  void setEmphasised(bool emphasised);
 
  protected:
   void changeEvent(QEvent* event) override;
@@ -27,6 +32,8 @@ class TierView : public QWidget {
   void addCategory(int row, const QColor& color, Qt::BrushStyle style, const QString& name, Bytes bytes);
   void colorShortfall();
 
+  const Detail m_detail;
+  bool m_emphasised = false;
   PlannedTier m_tier;
   QLabel *m_title, *m_amount, *m_shortfall, *m_exact;
   TierBar* m_bar;

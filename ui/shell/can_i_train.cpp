@@ -2,7 +2,9 @@
 
 #include "bridge/background.h"
 #include "bridge/text.h"
+#include "bridge/this_machine.h"
 #include "configure/plan_text.h"
+#include "configure/tier_view.h"
 #include "engine/machines.h"
 #include "engine/model_presets.h"
 #include "engine/runs.h" // Json
@@ -18,6 +20,7 @@
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QVBoxLayout>
+#include <cmath>
 
 namespace millrace::ui {
 
@@ -86,7 +89,7 @@ Status answer(const Question& question, PlanReport& report, QString& text) {
   options.nvme = options.budgets.disk.value_or(0) > 0;
   HardwareProfile machine;
   if (question.machine.empty()) {
-    machine = inspectMachine();
+    machine = inspectMachine(foldersOf({}));
   } else {
     MILLRACE_TRY(machine, findMachine(files, question.machine));
     if (machine.nvidia.gpus.size() > 1) options.gpus = static_cast<int>(machine.nvidia.gpus.size());
@@ -97,6 +100,36 @@ Status answer(const Question& question, PlanReport& report, QString& text) {
   MILLRACE_TRY(report, planProject(files, project, project.name, machine, options));
   text = projectText(project);
   return {};
+}
+
+/// In terms of what can be changed here; the engine's reasons name settings of a project.
+QString reasonText(const PlanReport& report) {
+  const PlannedTier* worst = worstTier(report);
+  if (!worst) {
+    QStringList reasons;
+    for (const std::string& reason : report.reasons) reasons << toQt(reason);
+    return reasons.join(u'\n');
+  }
+  QString text = CanITrain::tr("%1 is too small by %2").arg(tierName(*worst), bytesText(worst->needed - worst->limit));
+  if (worst->limit > 0) {
+    const double times = static_cast<double>(worst->needed) / static_cast<double>(worst->limit);
+    text += CanITrain::tr(": %1 times as much is needed")
+                .arg(times < 10 ? numberText(times, 2) : countText(std::llround(times)));
+  }
+  // On a CPU the device's memory is a part of RAM.
+  const bool ofDevice = worst->name == "vram" && report.gpus > 0;
+  const QString change = ofDevice ? CanITrain::tr("Choose a machine with more device memory, or a smaller model.")
+                         : worst->name == "nvme"
+                             ? CanITrain::tr("Enter more NVMe, or choose a smaller model.")
+                             : CanITrain::tr("Enter more RAM, or NVMe where state may live; or choose another machine "
+                                             "or a smaller model.");
+  return text + QStringLiteral(". ") + change;
+}
+
+/// The origin of a limit without the setting that is not made: there are no settings here.
+PlannedTier withoutSettings(PlannedTier tier) {
+  if (const auto end = tier.limitOrigin.find("; memory."); end != std::string::npos) tier.limitOrigin.resize(end);
+  return tier;
 }
 
 } // namespace
@@ -110,6 +143,8 @@ CanITrain::CanITrain(QWidget* parent)
       m_ask(new QPushButton(tr("&Tell me"))),
       m_icon(new QLabel),
       m_verdict(new QLabel),
+      m_reason(new QLabel),
+      m_tierLayout(new QVBoxLayout),
       m_facts(new QLabel),
       m_configure(new QPushButton(icon(QStringLiteral("configure")), tr("Make a project of it"))) {
   m_model->setEditable(true);
@@ -134,6 +169,11 @@ CanITrain::CanITrain(QWidget* parent)
   m_verdict->setObjectName(QStringLiteral("answerVerdict"));
   m_verdict->setWordWrap(true);
   m_verdict->setTextFormat(Qt::PlainText);
+  m_reason->setObjectName(QStringLiteral("answerReason"));
+  m_reason->setWordWrap(true);
+  m_reason->setTextFormat(Qt::PlainText);
+  m_reason->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  m_tierLayout->setSpacing(10);
   m_facts->setObjectName(QStringLiteral("answerFacts"));
   m_facts->setWordWrap(true);
   m_facts->setTextFormat(Qt::PlainText);
@@ -141,7 +181,13 @@ CanITrain::CanITrain(QWidget* parent)
   m_configure->setObjectName(QStringLiteral("makeProject"));
   m_configure->hide();
 
+  // Names of models and machines are long; where there is little room they are cut.
+  for (QComboBox* box : {m_model, m_machine}) {
+    box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    box->setMinimumContentsLength(12);
+  }
   auto* form = new QFormLayout;
+  form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
   form->addRow(tr("Mo&del:"), m_model);
   form->addRow(tr("M&achine:"), m_machine);
   form->addRow(tr("RA&M:"), m_ram);
@@ -153,6 +199,8 @@ CanITrain::CanITrain(QWidget* parent)
   layout->addLayout(form);
   layout->addWidget(m_ask);
   layout->addLayout(verdict);
+  layout->addWidget(m_reason);
+  layout->addLayout(m_tierLayout);
   layout->addWidget(m_facts);
   layout->addWidget(m_configure);
   layout->addStretch(1);
@@ -161,16 +209,15 @@ CanITrain::CanITrain(QWidget* parent)
   for (QLineEdit* edit : {m_ram, m_nvme, m_model->lineEdit()})
     connect(edit, &QLineEdit::returnPressed, this, &CanITrain::ask);
   connect(m_configure, &QPushButton::clicked, this, [this] { Q_EMIT projectRequested(m_projectText); });
+  clear();
 }
 
 void CanITrain::ask() {
   const Question question{m_model->currentText().trimmed().toStdString(),
                           m_machine->currentData().toString().toStdString(), m_ram->text().trimmed().toStdString(),
                           m_nvme->text().trimmed().toStdString()};
+  clear();
   m_verdict->setText(tr("Planning…"));
-  m_icon->clear();
-  m_facts->clear();
-  m_configure->hide();
   const auto work = [question, number = ++m_question] {
     auto found = std::make_shared<Answer>();
     found->question = number;
@@ -181,6 +228,30 @@ void CanITrain::ask() {
   inBackground(this, work, [this](const std::shared_ptr<Answer>& found) {
     if (found->question == m_question) show(*found);
   });
+}
+
+void CanITrain::clear() {
+  m_verdict->clear();
+  m_icon->clear();
+  m_facts->clear();
+  for (QWidget* widget :
+       {static_cast<QWidget*>(m_reason), static_cast<QWidget*>(m_facts), static_cast<QWidget*>(m_configure)})
+    widget->hide();
+  for (TierView* tier : m_tiers) delete tier;
+  m_tiers.clear();
+}
+
+void CanITrain::showTiers(const PlanReport& report) {
+  const PlannedTier* worst = worstTier(report);
+  for (const PlannedTier& tier : report.tiers) {
+    if (tier.needed == 0 && tier.limit == 0) continue;
+    auto* view = new TierView(this, TierView::Detail::Total);
+    view->setTier(withoutSettings(tier));
+    view->setEmphasised(&tier == worst);
+    // What is missing most comes first.
+    m_tierLayout->insertWidget(&tier == worst ? 0 : m_tierLayout->count(), view);
+    m_tiers.push_back(view);
+  }
 }
 
 void CanITrain::show(const Answer& answer) {
@@ -206,17 +277,17 @@ void CanITrain::show(const Answer& answer) {
                                            : tr("%1 × %2").arg(report.gpus).arg(toQt(report.device));
   m_verdict->setText(tr("%1: %2").arg(verdictText(report.verdict), where));
   QStringList lines;
-  for (const std::string& reason : report.reasons) lines << toQt(reason);
   lines << modelText(report);
   lines << tr("%1 of state").arg(bytesText(report.stateBytes));
-  for (const PlannedTier& tier : report.tiers)
-    if (tier.needed > 0 || tier.limit > 0)
-      lines << tr("%1: %2 of %3").arg(toQt(tier.name).toUpper(), bytesText(tier.needed), bytesText(tier.limit));
   for (const auto& [name, value] : timeTexts(report)) lines << tr("%1: %2").arg(name, value);
   if (report.run.driveYears > 0)
     lines << tr("the drive would last %1").arg(durationText(report.run.driveYears * 365.25 * 86400));
   for (const std::string& note : report.notes) lines << toQt(note);
+  m_reason->setText(reasonText(report));
+  m_reason->setVisible(!m_reason->text().isEmpty());
+  showTiers(report);
   m_facts->setText(lines.join(u'\n'));
+  m_facts->show();
   m_projectText = answer.projectText;
   m_configure->show();
 }

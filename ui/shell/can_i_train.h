@@ -5,13 +5,17 @@
 
 #include <QGroupBox>
 #include <QString>
+#include <vector>
 
 class QComboBox;
 class QLabel;
 class QLineEdit;
 class QPushButton;
+class QVBoxLayout;
 
 namespace millrace::ui {
+
+class TierView;
 
 class CanITrain final : public QGroupBox {
   Q_OBJECT
@@ -28,6 +32,8 @@ class CanITrain final : public QGroupBox {
 
   void ask();
   void show(const Answer& answer);
+  void showTiers(const PlanReport& report);
+  void clear();
 
   QComboBox* m_model;
   QComboBox* m_machine;
@@ -36,6 +42,9 @@ class CanITrain final : public QGroupBox {
   QPushButton* m_ask;
   QLabel* m_icon;
   QLabel* m_verdict;
+  QLabel* m_reason;
+  QVBoxLayout* m_tierLayout;
+  std::vector<TierView*> m_tiers;
   QLabel* m_facts;
   QPushButton* m_configure;
   QString m_projectText; ///< of the model that the answer is about

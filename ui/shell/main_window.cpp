@@ -4,7 +4,8 @@
 #include "bridge/text.h"
 #include "configure/configure_page.h"
 #include "configure/project_document.h"
-#include "shell/interrupted_runs.h"
+#include "engine/runs.h"
+#include "shell/places.h"
 #include "shell/start_page.h"
 #include "style/icons.h"
 #include "style/theme.h"
@@ -25,7 +26,6 @@
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QMimeData>
-#include <QPushButton>
 #include <QSettings>
 #include <QStackedWidget>
 #include <QToolBar>
@@ -41,15 +41,6 @@ const QString stateKey = QStringLiteral("window/state");
 const QString trainLayoutKey = QStringLiteral("window/train");
 const QString themeKey = QStringLiteral("window/theme");
 constexpr int stateVersion = 1;
-
-enum class PlaceKind { File, Run, Model, Other };
-
-PlaceKind kindOf(const QString& path) {
-  if (!QFileInfo(path).isDir()) return PlaceKind::File; // a missing one is told when it is read
-  const QDir folder(path);
-  if (folder.exists(QStringLiteral("run.json"))) return PlaceKind::Run;
-  return folder.exists(QStringLiteral("config.json")) ? PlaceKind::Model : PlaceKind::Other;
-}
 
 } // namespace
 
@@ -78,6 +69,7 @@ MainWindow::MainWindow(Theme& theme, QSettings& settings, const QString& cacheFo
   bar->addAction(addPage(m_start, tr("&Start"), QStringLiteral("home")));
   bar->addAction(addPage(m_configure, tr("&Configure"), QStringLiteral("configure")));
   bar->addAction(addPage(m_train, tr("&Train"), QStringLiteral("chart")));
+  for (QAction* action : m_pageActions->actions()) bar->widgetForAction(action)->setFocusPolicy(Qt::TabFocus);
   makeActions();
   makeMenus();
   connectPages();
@@ -86,13 +78,10 @@ MainWindow::MainWindow(Theme& theme, QSettings& settings, const QString& cacheFo
   restoreGeometry(settings.value(geometryKey).toByteArray());
   restoreState(settings.value(stateKey).toByteArray(), stateVersion);
   m_train->restoreLayout(settings.value(trainLayoutKey).toByteArray());
-  m_start->setRecentProjects(m_recentProjects.places());
+  nameRecentProjects();
   m_start->setRecentRuns(m_recentRuns.places());
-  connect(m_pages, &QStackedWidget::currentChanged, this, [this] {
-    if (page() == Page::Start) lookForInterrupted();
-  });
-  lookForInterrupted();
   showPage(Page::Start);
+  lookForInterrupted();
   updateActions();
   updateTitle();
 }
@@ -224,8 +213,10 @@ void MainWindow::connectPages() {
   });
   connect(m_start, &StartPage::resumeRequested, this,
           [this](const QString& directory) { m_runs->resumeHere(directory); });
-  connect(&m_recentProjects, &RecentPlaces::changed, this,
-          [this] { m_start->setRecentProjects(m_recentProjects.places()); });
+  connect(&m_recentProjects, &RecentPlaces::changed, this, &MainWindow::nameRecentProjects);
+  connect(m_pages, &QStackedWidget::currentChanged, this, [this] {
+    if (page() == Page::Start) lookForInterrupted();
+  });
   connect(&m_recentRuns, &RecentPlaces::changed, this, [this] { m_start->setRecentRuns(m_recentRuns.places()); });
 
   connect(m_document, &ProjectDocument::titleChanged, this, &MainWindow::updateTitle);
@@ -262,11 +253,12 @@ void MainWindow::connectPages() {
 void MainWindow::showSession(RunSession* session) {
   m_train->show(session);
   m_recentRuns.add(session->feed().place());
-  connect(session, &RunSession::stateChanged, this, [this, session] {
-    updateActions();
+  connect(session, &RunSession::stateChanged, this, &MainWindow::updateActions);
+  connect(&session->feed(), &RunFeed::linkChanged, this, [this, session] {
     if (session->feed().link() == FeedLink::Ended) lookForInterrupted();
   });
   showPage(Page::Train);
+  m_train->focusCharts(); // not whichever button comes first
   updateActions();
 }
 
@@ -388,8 +380,18 @@ void MainWindow::startRun(bool detached) {
 }
 
 void MainWindow::lookForInterrupted() {
-  inBackground(this, &interruptedRuns,
-               [this](const std::vector<InterruptedRun>& runs) { m_start->setInterrupted(runs); });
+  inBackground(this, &interruptedRuns, [this, look = ++m_looks](const std::vector<InterruptedRun>& runs) {
+    if (look == m_looks) m_start->setInterrupted(runs);
+  });
+}
+
+void MainWindow::nameRecentProjects() {
+  const QStringList paths = m_recentProjects.places();
+  inBackground(
+      this, [paths] { return namedProjects(paths); },
+      [this, paths](const std::vector<NamedPlace>& projects) {
+        if (paths == m_recentProjects.places()) m_start->setRecentProjects(projects);
+      });
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
@@ -400,82 +402,6 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
 void MainWindow::dropEvent(QDropEvent* event) {
   event->acceptProposedAction();
   open(event->mimeData()->urls().front().toLocalFile());
-}
-
-void MainWindow::saveProject(std::function<void()> then) {
-  if (then) {
-    // Whichever comes first; an attempt that the user breaks off leaves nothing behind for a later save.
-    delete m_afterSave;
-    m_afterSave = new QObject(this);
-    connect(m_document, &ProjectDocument::saved, m_afterSave, [this, then = std::move(then)] {
-      m_afterSave->deleteLater();
-      m_afterSave = nullptr;
-      then();
-    });
-    connect(m_document, &ProjectDocument::saveFailed, m_afterSave, [this] { m_afterSave->deleteLater(); });
-    connect(m_document, &ProjectDocument::changed, m_afterSave, [this] { m_afterSave->deleteLater(); });
-  }
-  m_configure->save();
-}
-
-void MainWindow::withSavedProject(std::function<void()> then) {
-  if (!m_document->isDirty()) return then();
-  if (m_question) return m_question->raise();
-  auto* box = new QMessageBox(QMessageBox::Question, tr("Unsaved changes"),
-                              tr("The project %1 has changes that are not saved.").arg(m_document->name()),
-                              QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
-  box->setObjectName(QStringLiteral("unsavedQuestion"));
-  box->setDefaultButton(QMessageBox::Save);
-  box->setAttribute(Qt::WA_DeleteOnClose);
-  m_question = box;
-  connect(box, &QMessageBox::finished, this, [this, then = std::move(then)](int answer) {
-    if (answer == QMessageBox::Discard) then();
-    if (answer == QMessageBox::Save) saveProject(then);
-  });
-  box->open();
-}
-
-void MainWindow::askAboutRun() {
-  if (m_question) return m_question->raise();
-  auto* box =
-      new QMessageBox(QMessageBox::Question, tr("A run is at work"),
-                      tr("%1 trains in this window.").arg(m_runs->session()->name()), QMessageBox::Cancel, this);
-  box->setObjectName(QStringLiteral("closeQuestion"));
-  box->setInformativeText(
-      tr("Stop it after a checkpoint, to be resumed later; or hand it over to a program of its own, "
-         "which goes on from a checkpoint that is made now."));
-  box->setAttribute(Qt::WA_DeleteOnClose);
-  QPushButton* stop = box->addButton(tr("Stop and save"), QMessageBox::AcceptRole);
-  stop->setObjectName(QStringLiteral("closeStop"));
-  QPushButton* handOver = box->addButton(tr("Hand over"), QMessageBox::ActionRole);
-  handOver->setObjectName(QStringLiteral("closeHandOver"));
-  box->setDefaultButton(stop);
-  m_question = box;
-  connect(stop, &QPushButton::clicked, this, &MainWindow::stopAndClose);
-  connect(handOver, &QPushButton::clicked, m_runs, &RunControl::handOver);
-  box->open();
-}
-
-void MainWindow::stopAndClose() {
-  if (!m_runs->hasRunHere()) {
-    m_mayClose = true;
-    close();
-    return;
-  }
-  connect(m_runs->session(), &RunSession::stateChanged, this, &MainWindow::closeWhenEnded, Qt::UniqueConnection);
-  m_runs->session()->stopAndSave();
-}
-
-void MainWindow::closeWhenEnded() {
-  if (m_runs->hasRunHere()) return;
-  const RunSession& session = *m_runs->session();
-  if (session.state() == RunState::Failed) { // what was to be saved is not: nobody should miss that
-    disconnect(m_runs->session(), &RunSession::stateChanged, this, &MainWindow::closeWhenEnded);
-    tell(tr("The run failed as it was stopped"), session.stateReason());
-    return;
-  }
-  m_mayClose = true;
-  close();
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -61,6 +61,7 @@ class MainWindow final : public QMainWindow {
   void applySettings();
   void startRun(bool detached);
   void lookForInterrupted();
+  void nameRecentProjects();
   void showSession(RunSession* session);
   void updateActions();
   void updateTitle();
@@ -86,6 +87,7 @@ class MainWindow final : public QMainWindow {
   QPointer<QWidget> m_question;  ///< that is open now
   QPointer<QObject> m_afterSave; ///< waits for a save to go on with something
   QStringList m_settingsToApply; ///< to the project that is being opened
+  quint64 m_looks = 0;           ///< for interrupted runs; the newest one is told
   bool m_mayClose = false;       ///< everything has been asked
 
   QAction* m_newAction;

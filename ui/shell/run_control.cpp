@@ -5,23 +5,27 @@
 #include "bridge/followed_run.h"
 #include "bridge/in_process_run.h"
 #include "bridge/text.h"
+#include "bridge/this_machine.h"
 #include "engine/plan.h"
 #include "engine/project_file.h"
 #include "engine/runs.h"
+#include "shell/places.h"
 #include "train/run_session.h"
 
 #include <QDateTime>
-#include <QFileInfo>
 #include <QTemporaryDir>
 
 namespace millrace::ui {
+
+namespace {
+constexpr Bytes largestProject = 64 * MiB;
+} // namespace
 
 /// A project that may be started, or why not.
 struct RunControl::Checked {
   Project project;
   std::filesystem::path directory;
-  std::unique_ptr<QTemporaryDir> place; ///< of the file
-  QString file;
+  QByteArray text; ///< of the project with nothing left to a default
   QString problem;
 };
 
@@ -48,28 +52,32 @@ bool RunControl::refusesAnotherRunHere() {
 }
 
 void RunControl::check(const std::string& text, const QString& folder, const QString& source, const QString& title,
-                       bool writeFile, std::function<void(Checked&)> then) {
+                       std::function<void(Checked&)> then) {
   if (m_starting) return;
   setStarting(true);
-  const auto work = [text, folder = toPath(folder), source = source.toStdString(), writeFile] {
+  const auto work = [text, folder = toPath(folder), source = source.toStdString()] {
     auto checked = std::make_shared<Checked>();
     LocalFileSystem files;
     const auto prepare = [&]() -> Status {
       MILLRACE_TRY(checked->project, parseProject(text, source, folder));
       PlanOptions quick;
       quick.advice = false;
-      MILLRACE_TRY(const PlanReport plan, planProject(files, checked->project, source, inspectMachine(), quick));
+      MILLRACE_TRY(const PlanReport plan,
+                   planProject(files, checked->project, source, inspectMachine(foldersOf(checked->project)), quick));
       if (!plan.fits()) return failure(ErrorKind::DoesNotFit, plan.reasons.front());
       MILLRACE_TRY(const Path runs, runsFolder());
       checked->directory =
           newRunDirectory(files, runs, checked->project, static_cast<double>(QDateTime::currentSecsSinceEpoch()));
-      if (!writeFile) return {};
       // What is in the window is what is run, saved or not; the run keeps it in its run.json.
-      checked->place = std::make_unique<QTemporaryDir>();
-      checked->file = checked->place->filePath(toQt(checked->project.name) + QStringLiteral(".json"));
-      return writeProject(files, toPath(checked->file), checked->project);
+      const QTemporaryDir place;
+      const Path file = toPath(place.filePath(QStringLiteral("project.json")));
+      MILLRACE_CHECK(writeProject(files, file, checked->project));
+      MILLRACE_TRY(const std::string whole, readTextFile(files, file, largestProject));
+      checked->text = QByteArray::fromStdString(whole);
+      return {};
     };
-    if (const Status prepared = prepare(); !prepared) checked->problem = toQt(prepared.error().message);
+    if (const Status prepared = prepare(); !prepared)
+      checked->problem = withoutSource(toQt(prepared.error().message), toQt(source));
     return checked;
   };
   inBackground(this, work, [this, title, then = std::move(then)](const std::shared_ptr<Checked>& checked) {
@@ -83,36 +91,35 @@ void RunControl::check(const std::string& text, const QString& folder, const QSt
 
 void RunControl::start(const std::string& text, const QString& folder, const QString& source) {
   if (refusesAnotherRunHere()) return;
-  check(text, folder, source, tr("The run cannot be started"), false, [this](Checked& checked) {
-    show(std::make_unique<InProcessRun>(checked.project, checked.directory), toQt(checked.project.name));
+  check(text, folder, source, tr("The run cannot be started"), [this](Checked& checked) {
+    show(std::make_unique<InProcessRun>(checked.project, checked.directory), runName(toQt(checked.directory)));
   });
 }
 
 void RunControl::startDetached(const std::string& text, const QString& folder, const QString& source) {
   const QString title = tr("The run cannot be started");
-  check(text, folder, source, title, true, [this, title](Checked& checked) {
+  check(text, folder, source, title, [this, title](Checked& checked) {
     const QString directory = toQt(checked.directory);
-    runProgram({QStringLiteral("train"), checked.file, QStringLiteral("--run-dir"), directory}, checked.directory,
-               std::move(checked.place), title, [this, directory] { follow(directory); });
+    runProgram({QStringLiteral("train"), QStringLiteral("/dev/stdin"), QStringLiteral("--run-dir"), directory},
+               checked.directory, checked.text, title, [this, directory] { follow(directory); });
   });
 }
 
 void RunControl::resumeHere(const QString& directory) {
   if (refusesAnotherRunHere()) return;
-  show(std::make_unique<InProcessRun>(toPath(directory)), QFileInfo(directory).fileName());
+  show(std::make_unique<InProcessRun>(toPath(directory)), runName(directory));
 }
 
 void RunControl::resumeDetached(const QString& directory) {
-  runProgram({QStringLiteral("resume"), directory}, toPath(directory), nullptr, tr("The run cannot be resumed"),
+  runProgram({QStringLiteral("resume"), directory}, toPath(directory), {}, tr("The run cannot be resumed"),
              [this, directory] { follow(directory); });
 }
 
 void RunControl::runProgram(const QStringList& arguments, const std::filesystem::path& directory,
-                            std::unique_ptr<QTemporaryDir> project, const QString& title, std::function<void()> then) {
+                            const QByteArray& input, const QString& title, std::function<void()> then) {
   if (m_starting) return;
   setStarting(true);
-  m_programProject = std::move(project);
-  m_program = std::make_unique<DetachedProgram>(m_headlessProgram, arguments, directory);
+  m_program = std::make_unique<DetachedProgram>(m_headlessProgram, arguments, directory, input);
   connect(m_program.get(), &DetachedProgram::running, this, [this, then = std::move(then)] {
     setStarting(false);
     then();
@@ -139,12 +146,11 @@ void RunControl::openRun(const QString& place) {
     Q_EMIT failed(tr("The run cannot be opened"), problem);
     return;
   }
-  show(std::make_unique<RemoteRun>(*remote, m_remotePrograms),
-       tr("%1 on %2").arg(QFileInfo(remote->path).fileName(), remote->host));
+  show(std::make_unique<RemoteRun>(*remote, m_remotePrograms), runName(place));
 }
 
 void RunControl::follow(const QString& directory) {
-  show(std::make_unique<FollowedRun>(toPath(directory)), QFileInfo(directory).fileName());
+  show(std::make_unique<FollowedRun>(toPath(directory)), runName(directory));
 }
 
 void RunControl::show(std::unique_ptr<RunFeed> feed, const QString& name) {
@@ -170,7 +176,7 @@ void RunControl::handOver() {
       Q_EMIT failed(tr("The run was not handed over"), session->stateReason());
       return;
     }
-    runProgram({QStringLiteral("resume"), directory}, toPath(directory), nullptr, tr("The run was not handed over"),
+    runProgram({QStringLiteral("resume"), directory}, toPath(directory), {}, tr("The run was not handed over"),
                [this] { Q_EMIT handedOver(); });
   });
   session->stopAndSave();

@@ -10,8 +10,6 @@
 #include <filesystem>
 #include <memory>
 
-class QTemporaryDir;
-
 namespace millrace::ui {
 
 class DetachedProgram;
@@ -60,22 +58,20 @@ class RunControl final : public QObject {
  private:
   struct Checked;
 
-  /// writeFile: a program is to read the project.
   void check(const std::string& text, const QString& folder, const QString& source, const QString& title,
-             bool writeFile, std::function<void(Checked&)> then);
+             std::function<void(Checked&)> then);
   void follow(const QString& directory);
   void show(std::unique_ptr<RunFeed> feed, const QString& name);
   bool refusesAnotherRunHere();
   void setStarting(bool starting);
-  void runProgram(const QStringList& arguments, const std::filesystem::path& directory,
-                  std::unique_ptr<QTemporaryDir> project, const QString& title, std::function<void()> then);
+  void runProgram(const QStringList& arguments, const std::filesystem::path& directory, const QByteArray& input,
+                  const QString& title, std::function<void()> then);
 
   const QString m_cacheFolder;
   RemotePrograms m_remotePrograms;
   QString m_headlessProgram;
   std::unique_ptr<RunSession> m_session;
   std::unique_ptr<DetachedProgram> m_program;
-  std::unique_ptr<QTemporaryDir> m_programProject; ///< the file that the program reads
   bool m_starting = false;
 };
 

@@ -7,7 +7,6 @@
 #include "style/numbers.h"
 
 #include <QDateTime>
-#include <QFileInfo>
 #include <QGridLayout>
 #include <QGroupBox>
 #include <QLabel>
@@ -24,16 +23,18 @@ namespace {
 /// What lists of places hold.
 constexpr int PlaceRole = Qt::UserRole;
 
-void fill(QListWidget* list, const QStringList& places, const QString& iconName, const QString& nothing) {
+/// Width from which there are two columns.
+constexpr int twoColumnsWidth = 860;
+
+void fill(QListWidget* list, const std::vector<NamedPlace>& places, const QString& iconName, const QString& nothing) {
   list->clear();
-  for (const QString& place : places) {
-    auto* item =
-        new QListWidgetItem(icon(iconName), QFileInfo(place).completeBaseName() + QStringLiteral("  –  ") + place);
+  for (const auto& [name, place] : places) {
+    auto* item = new QListWidgetItem(icon(iconName), name + QStringLiteral("  –  ") + place);
     item->setData(PlaceRole, place);
     item->setToolTip(place);
     list->addItem(item);
   }
-  if (!places.isEmpty()) return;
+  if (!places.empty()) return;
   auto* item = new QListWidgetItem(nothing);
   item->setFlags(Qt::NoItemFlags);
   list->addItem(item);
@@ -48,9 +49,9 @@ StartPage::StartPage(QWidget* parent)
       m_interruptedBox(new QGroupBox(tr("Runs that stand still before their end"))),
       m_interrupted(new QVBoxLayout(m_interruptedBox)) {
   auto* content = new QWidget;
-  auto* layout = new QGridLayout(content);
+  m_grid = new QGridLayout(content);
+  QGridLayout* const layout = m_grid;
   layout->setContentsMargins(24, 16, 24, 16);
-  layout->setHorizontalSpacing(24);
   layout->setVerticalSpacing(16);
 
   auto* title = new QLabel(tr("Millrace"));
@@ -62,30 +63,27 @@ StartPage::StartPage(QWidget* parent)
                                  "precision, on one machine."));
   subtitle->setWordWrap(true);
 
-  auto* projects = new QGroupBox(tr("Recent projects"));
-  (new QVBoxLayout(projects))->addWidget(m_projects);
-  auto* runs = new QGroupBox(tr("Recent runs"));
-  (new QVBoxLayout(runs))->addWidget(m_runs);
+  m_beginnings = makeBeginnings();
+  m_projectBox = new QGroupBox(tr("Recent projects"));
+  (new QVBoxLayout(m_projectBox))->addWidget(m_projects);
+  m_runBox = new QGroupBox(tr("Recent runs"));
+  (new QVBoxLayout(m_runBox))->addWidget(m_runs);
 
   auto* question = new CanITrain;
+  m_question = question;
   connect(question, &CanITrain::projectRequested, this, &StartPage::projectRequested);
 
   layout->addWidget(title, 0, 0, 1, 2);
   layout->addWidget(subtitle, 1, 0, 1, 2);
   layout->addWidget(m_interruptedBox, 2, 0, 1, 2);
-  layout->addWidget(makeBeginnings(), 3, 0);
-  layout->addWidget(question, 3, 1, 4, 1, Qt::AlignTop);
-  layout->addWidget(projects, 4, 0);
-  layout->addWidget(runs, 5, 0);
-  layout->setColumnStretch(0, 1);
-  layout->setColumnStretch(1, 1);
-  layout->setRowStretch(6, 1);
+  arrange(2);
   m_interruptedBox->hide();
 
   auto* scroll = new QScrollArea;
   scroll->setWidget(content);
   scroll->setWidgetResizable(true);
   scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setFocusPolicy(Qt::NoFocus); // what is on the page has it
   auto* outer = new QVBoxLayout(this);
   outer->setContentsMargins(0, 0, 0, 0);
   outer->addWidget(scroll);
@@ -96,6 +94,29 @@ StartPage::StartPage(QWidget* parent)
           [this](const QListWidgetItem* item) { Q_EMIT openRunRequested(item->data(PlaceRole).toString()); });
   setRecentProjects({});
   setRecentRuns({});
+}
+
+void StartPage::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  arrange(width() < twoColumnsWidth ? 1 : 2);
+}
+
+void StartPage::arrange(int columns) {
+  if (columns == m_columns) return;
+  m_columns = columns;
+  for (QWidget* box : {m_beginnings, m_question, m_projectBox, m_runBox}) m_grid->removeWidget(box);
+  m_grid->addWidget(m_beginnings, 3, 0);
+  m_grid->addWidget(m_projectBox, 4, 0);
+  m_grid->addWidget(m_runBox, 5, 0);
+  if (columns == 2)
+    m_grid->addWidget(m_question, 3, 1, 4, 1, Qt::AlignTop);
+  else
+    m_grid->addWidget(m_question, 6, 0);
+  m_grid->setHorizontalSpacing(columns == 2 ? 24 : 0);
+  m_grid->setColumnStretch(0, 1);
+  m_grid->setColumnStretch(1, columns - 1);
+  m_grid->setRowStretch(columns == 2 ? 6 : 7, 1);
+  m_grid->setRowStretch(columns == 2 ? 7 : 6, 0);
 }
 
 QListWidget* StartPage::makeList(const QString& name, const QString& accessibleName) {
@@ -133,7 +154,7 @@ QWidget* StartPage::makeBeginnings() {
   add(tr("&Open a project…"), QStringLiteral("folder"), QStringLiteral("openProject"),
       [this] { Q_EMIT openProjectRequested({}); });
   add(tr("Open a r&un…"), QStringLiteral("chart"), QStringLiteral("openRun"), [this] { Q_EMIT openRunRequested({}); });
-  add(tr("Fo&llow a run on another machine…"), QStringLiteral("remote"), QStringLiteral("openRemote"),
+  add(tr("Follo&w a run on another machine…"), QStringLiteral("remote"), QStringLiteral("openRemote"),
       [this] { Q_EMIT openRemoteRequested(); });
   auto* hint = new QLabel(tr("A project file, a model folder or the folder of a run can also be dropped anywhere."));
   hint->setWordWrap(true);
@@ -142,15 +163,19 @@ QWidget* StartPage::makeBeginnings() {
   return box;
 }
 
-void StartPage::setRecentProjects(const QStringList& paths) {
-  fill(m_projects, paths, QStringLiteral("configure"), tr("Projects that you open are listed here."));
+void StartPage::setRecentProjects(const std::vector<NamedPlace>& projects) {
+  fill(m_projects, projects, QStringLiteral("configure"), tr("Projects that you open are listed here."));
 }
 
 void StartPage::setRecentRuns(const QStringList& places) {
-  fill(m_runs, places, QStringLiteral("chart"), tr("Runs that you start or open are listed here."));
+  std::vector<NamedPlace> named;
+  for (const QString& place : places) named.push_back({runName(place), place});
+  fill(m_runs, named, QStringLiteral("chart"), tr("Runs that you start or open are listed here."));
 }
 
 void StartPage::setInterrupted(const std::vector<InterruptedRun>& runs) {
+  if (runs == m_interruptedRuns) return; // whoever is about to press a button finds it there
+  m_interruptedRuns = runs;
   while (QLayoutItem* item = m_interrupted->takeAt(0)) {
     delete item->widget();
     delete item;
@@ -163,7 +188,7 @@ void StartPage::setInterrupted(const std::vector<InterruptedRun>& runs) {
         run.changed > 0
             ? QLocale().toString(QDateTime::fromSecsSinceEpoch(static_cast<qint64>(run.changed)), QLocale::ShortFormat)
             : QString();
-    auto* text = new ElidedLabel;
+    auto* text = new ElidedLabel(Qt::ElideRight);
     text->setText(tr("%1, step %2, %3: %4").arg(run.name, countText(run.step), when, run.reason));
     auto* resume = new QPushButton(icon(QStringLiteral("play")), tr("Resume"));
     resume->setObjectName(QStringLiteral("resumeInterrupted"));

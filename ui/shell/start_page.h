@@ -2,9 +2,8 @@
 // whether a model could be trained on a machine at all.
 #pragma once
 
-#include "shell/interrupted_runs.h"
+#include "shell/places.h"
 
-#include <QStringList>
 #include <QWidget>
 
 class QGridLayout;
@@ -21,7 +20,7 @@ class StartPage final : public QWidget {
  public:
   explicit StartPage(QWidget* parent = nullptr);
 
-  void setRecentProjects(const QStringList& paths);
+  void setRecentProjects(const std::vector<NamedPlace>& projects);
   void setRecentRuns(const QStringList& places);
   void setInterrupted(const std::vector<InterruptedRun>& runs);
 
@@ -34,7 +33,11 @@ class StartPage final : public QWidget {
   /// A project's text, made from the model that was asked about.
   void projectRequested(const QString& text);
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
+  void arrange(int columns);
   QWidget* makeBeginnings();
   QListWidget* makeList(const QString& name, const QString& accessibleName);
 
@@ -42,6 +45,10 @@ class StartPage final : public QWidget {
   QListWidget* m_runs;
   QWidget* m_interruptedBox;
   QVBoxLayout* m_interrupted;
+  std::vector<InterruptedRun> m_interruptedRuns;
+  QGridLayout* m_grid;
+  QWidget *m_beginnings, *m_question, *m_projectBox, *m_runBox;
+  int m_columns = 0;
 };
 
 } // namespace millrace::ui

@@ -52,10 +52,23 @@ QString bytesText(std::int64_t bytes) {
   return sign + number + QChar::Nbsp + QLatin1String(units[unit]);
 }
 
+namespace {
+
+QString yearsText(double years) {
+  const auto rounded = [](double value) { return QLocale().toString(value, 'g', 3); };
+  if (years < 999.5) return tr("%1 years").arg(rounded(years));
+  if (years < 999'500) return tr("%1 years").arg(countText(std::llround(years / 10) * 10));
+  if (years < 999.5e6) return tr("%1 million years").arg(rounded(years / 1e6));
+  if (years < 999.5e9) return tr("%1 billion years").arg(rounded(years / 1e9));
+  return tr("more than a trillion years");
+}
+
+} // namespace
+
 QString durationText(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0) return tr("unknown");
   constexpr double minute = 60, hour = 60 * minute, day = 24 * hour, year = 365.25 * day;
-  if (seconds >= 2 * year) return tr("%1 years").arg(shortCountText(seconds / year));
+  if (seconds >= 2 * year) return yearsText(seconds / year);
   if (seconds >= 100 * day) return tr("%1 days").arg(QLocale().toString(seconds / day, 'f', 0));
   const auto two = [](double large, const QString& largeUnit, double small, const QString& smallUnit) {
     const QString first = QLocale().toString(large, 'f', 0) + QChar::Nbsp + largeUnit;

@@ -12,7 +12,7 @@ QString countText(std::int64_t count);
 QString shortCountText(double count);
 /// "4.2 GiB"
 QString bytesText(std::int64_t bytes);
-/// "2 days 4 h", "3 min 20 s", "1.4 years": the two largest units.
+/// "2 days 4 h", "3 min 20 s", "12 years", "23 million years": the two largest units.
 QString durationText(double seconds);
 /// Significant digits as they serve: "0.0003", "3.21e-06", "nan".
 QString numberText(double value, int digits = 4);

@@ -1,5 +1,6 @@
 #include "style/workbench_style.h"
 
+#include <QAbstractScrollArea>
 #include <QPainter>
 #include <QStyleFactory>
 #include <QStyleOption>
@@ -20,6 +21,14 @@ WorkbenchStyle::WorkbenchStyle() : QProxyStyle(QStyleFactory::create(QStringLite
 void WorkbenchStyle::drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
                                    const QWidget* widget) const {
   QProxyStyle::drawPrimitive(element, option, painter, widget);
+  if (element == PE_Frame && widget && widget->hasFocus() && qobject_cast<const QAbstractScrollArea*>(widget)) {
+    painter->save();
+    painter->setBrush(Qt::NoBrush);
+    painter->setPen(option->palette.color(QPalette::Highlight));
+    painter->drawRect(option->rect.adjusted(0, 0, -1, -1));
+    painter->restore();
+    return;
+  }
   const bool box = element == PE_IndicatorCheckBox || element == PE_IndicatorItemViewItemCheck;
   const bool radio = element == PE_IndicatorRadioButton;
   if (!box && !radio && element != PE_FrameLineEdit) return;

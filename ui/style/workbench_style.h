@@ -1,5 +1,6 @@
 // WorkbenchStyle: Fusion, with outlines of what can be typed in or ticked that are seen on every background (3:1): its
-// own are made darker than the window, which on a dark one is nearly nothing.
+// own are made darker than the window, which on a dark one is nearly nothing. Lists and texts that have the focus show
+// it at their frame, as there may be nothing in them to show it at.
 #pragma once
 
 #include <QProxyStyle>

@@ -3,6 +3,7 @@
 #include "charts/chart_export.h"
 #include "charts/csv_export.h"
 #include "charts/smoothed_column.h"
+#include "style/flow_layout.h"
 #include "style/icons.h"
 #include "style/numbers.h"
 #include "train/run_columns.h"
@@ -30,6 +31,7 @@ namespace {
 /// Width from which charts stand side by side.
 constexpr int chartWidth = 460;
 constexpr int chartHeight = 230;
+constexpr int leastHeight = 150;
 constexpr int smoothingSteps = 100;
 constexpr double usualSmoothing = 0.9;
 
@@ -70,13 +72,13 @@ ChartsPanel::ChartsPanel(QWidget* parent)
   m_xAxis->addItem(tr("Steps"), static_cast<int>(XAxisKind::Step));
   m_xAxis->addItem(tr("Tokens"), static_cast<int>(XAxisKind::Tokens));
   m_xAxis->addItem(tr("Time"), static_cast<int>(XAxisKind::Time));
-  auto* xLabel = new QLabel(tr("&Over:"));
+  auto* xLabel = new QLabel(tr("Ov&er:"));
   xLabel->setBuddy(m_xAxis);
   m_smoothing->setObjectName(QStringLiteral("smoothing"));
   m_smoothing->setRange(0, smoothingSteps);
   m_smoothing->setMaximumWidth(160);
   m_smoothing->setAccessibleName(tr("Smoothing"));
-  auto* smoothingLabel = new QLabel(tr("Smooth&ing:"));
+  auto* smoothingLabel = new QLabel(tr("S&moothing:"));
   smoothingLabel->setBuddy(m_smoothing);
   auto* logarithmic = new QCheckBox(tr("&Logarithmic loss"));
   logarithmic->setObjectName(QStringLiteral("logLoss"));
@@ -93,16 +95,17 @@ ChartsPanel::ChartsPanel(QWidget* parent)
   menu->addAction(tr("Numbers (CSV)…"), this, [this] { chooseExport(Export::Csv); });
   exports->setMenu(menu);
 
-  auto* bar = new QHBoxLayout;
-  bar->addWidget(xLabel);
-  bar->addWidget(m_xAxis);
-  bar->addSpacing(12);
-  bar->addWidget(smoothingLabel);
-  bar->addWidget(m_smoothing);
-  bar->addWidget(m_smoothingText);
-  bar->addSpacing(12);
-  bar->addWidget(logarithmic);
-  bar->addStretch(1);
+  auto* bar = new FlowLayout;
+  const auto together = [bar](std::initializer_list<QWidget*> widgets) {
+    auto* group = new QWidget;
+    auto* line = new QHBoxLayout(group);
+    line->setContentsMargins(0, 0, 12, 0);
+    for (QWidget* widget : widgets) line->addWidget(widget);
+    bar->addWidget(group);
+  };
+  together({xLabel, m_xAxis});
+  together({smoothingLabel, m_smoothing, m_smoothingText});
+  together({logarithmic});
   bar->addWidget(fit);
   bar->addWidget(exports);
 
@@ -124,7 +127,8 @@ ChartsPanel::ChartsPanel(QWidget* parent)
   scroll->setWidget(content);
   scroll->setWidgetResizable(true);
   scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setMinimumHeight(chartHeight);
+  scroll->setMinimumHeight(leastHeight);
+  scroll->setFocusPolicy(Qt::NoFocus); // the charts have it
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addLayout(bar);
@@ -141,6 +145,7 @@ ChartsPanel::ChartsPanel(QWidget* parent)
       if (now && (chart == now || chart->isAncestorOf(now))) m_current = chart;
   });
   m_smoothing->setValue(positionOf(usualSmoothing));
+  setFocusProxy(m_loss);
   arrange();
 }
 

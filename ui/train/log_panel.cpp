@@ -23,13 +23,13 @@ LogPanel::LogPanel(QWidget* parent) : QWidget(parent), m_view(new QTableView) {
                    static_cast<int>(severity));
   level->setCurrentIndex(static_cast<int>(Severity::Info));
   level->setObjectName(QStringLiteral("logLevel"));
-  auto* levelLabel = new QLabel(tr("L&evel:"));
+  auto* levelLabel = new QLabel(tr("Severit&y:"));
   levelLabel->setBuddy(level);
   auto* search = new QLineEdit;
   search->setPlaceholderText(tr("Text to look for"));
   search->setClearButtonEnabled(true);
   search->setObjectName(QStringLiteral("logSearch"));
-  auto* searchLabel = new QLabel(tr("Se&arch:"));
+  auto* searchLabel = new QLabel(tr("F&ind:"));
   searchLabel->setBuddy(search);
 
   m_view->setModel(&m_filter);

@@ -1,11 +1,13 @@
 #include "train/run_header.h"
 
 #include "style/elided_label.h"
+#include "style/flow_layout.h"
 #include "style/icons.h"
 #include "style/numbers.h"
 #include "style/status_colors.h"
 #include "train/run_session.h"
 
+#include <QApplication>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QMessageBox>
@@ -13,6 +15,7 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 namespace millrace::ui {
@@ -27,6 +30,10 @@ struct Look {
 
 Look lookOf(const RunSession& session) {
   const FeedLink link = session.feed().link();
+  const QString host = session.feed().host();
+  // A host that has never answered is not one that fell silent.
+  if (!host.isEmpty() && link != FeedLink::Ended && !session.wasHeard())
+    return {RunHeader::tr("Connecting to %1…").arg(host), QStringLiteral("remote"), StatusKind::Unknown};
   if (link == FeedLink::Opening) return {RunHeader::tr("Opening"), QStringLiteral("info"), StatusKind::Unknown};
   if (link == FeedLink::Reconnecting)
     return {RunHeader::tr("No news from the run"), QStringLiteral("warning"), StatusKind::Warning};
@@ -70,7 +77,10 @@ QString figuresOf(const RunSession& session) {
   parts << RunHeader::tr("%1 tokens").arg(shortCountText(static_cast<double>(last.tokensTotal)));
   parts << RunHeader::tr("loss %1").arg(numberText(last.loss));
   if (session.evaluation()) parts << RunHeader::tr("validation %1").arg(numberText(session.evaluation()->loss));
-  if (session.isLive()) parts << RunHeader::tr("%1 tokens/s").arg(shortCountText(last.tokensPerSecond));
+  if (const auto silent = session.secondsSilent())
+    parts << RunHeader::tr("no news for %1").arg(durationText(std::floor(*silent)));
+  else if (session.isLive())
+    parts << RunHeader::tr("%1 tokens/s").arg(shortCountText(last.tokensPerSecond));
   if (const auto left = session.secondsLeft()) parts << RunHeader::tr("%1 left").arg(durationText(*left));
   return parts.join(QStringLiteral("  ·  "));
 }
@@ -106,8 +116,11 @@ RunHeader::RunHeader(QWidget* parent)
   m_progress->setObjectName(QStringLiteral("runProgress"));
   m_progress->setAccessibleName(tr("Progress of the run"));
   m_progress->setTextVisible(true);
+  QSizePolicy keepsPlace = m_progress->sizePolicy();
+  keepsPlace.setRetainSizeWhenHidden(true);
+  m_progress->setSizePolicy(keepsPlace);
 
-  auto* buttons = new QHBoxLayout;
+  auto* buttons = new FlowLayout;
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   auto* top = new QHBoxLayout;
@@ -115,12 +128,12 @@ RunHeader::RunHeader(QWidget* parent)
   top->addWidget(m_name, 2);
   top->addWidget(m_state, 3);
   layout->addLayout(top);
-  layout->addWidget(m_reason);
   auto* middle = new QHBoxLayout;
   middle->addWidget(m_progress, 1);
   middle->addWidget(m_figures, 2);
   layout->addLayout(middle);
   layout->addLayout(buttons);
+  layout->addWidget(m_reason); // last: the buttons stay where they are when it comes and goes
 
   m_pause = addButton(tr("&Pause"), QStringLiteral("pause"), tr("Stand still after this step; memory stays taken"),
                       QStringLiteral("pauseButton"));
@@ -139,12 +152,16 @@ RunHeader::RunHeader(QWidget* parent)
                                QStringLiteral("resumeDetachedButton"));
   m_reconnect = addButton(tr("Reco&nnect now"), QStringLiteral("remote"), tr("Try again at once"),
                           QStringLiteral("reconnectButton"));
-  m_folder = addButton(tr("Ope&n folder"), QStringLiteral("folder"), tr("Show the run's files"),
+  m_folder = addButton(tr("&Open folder"), QStringLiteral("folder"), tr("Show the run's files"),
                        QStringLiteral("folderButton"));
   for (QPushButton* button :
        {m_pause, m_continue, m_checkpoint, m_stop, m_discard, m_resumeRun, m_resumeDetached, m_reconnect, m_folder})
     buttons->addWidget(button);
-  buttons->addStretch(1);
+
+  // They take each other's place: what stands beside them stays.
+  const int width = std::max(m_pause->sizeHint().width(), m_continue->sizeHint().width());
+  m_pause->setMinimumWidth(width);
+  m_continue->setMinimumWidth(width);
 
   const auto steer = [this](QPushButton* button, void (RunSession::*request)()) {
     connect(button, &QPushButton::clicked, this, [this, request] {
@@ -160,6 +177,8 @@ RunHeader::RunHeader(QWidget* parent)
   connect(m_resumeRun, &QPushButton::clicked, this, &RunHeader::resumeRunRequested);
   connect(m_resumeDetached, &QPushButton::clicked, this, &RunHeader::resumeDetachedRequested);
   connect(m_folder, &QPushButton::clicked, this, &RunHeader::openFolderRequested);
+  m_tick.setInterval(std::chrono::seconds(1));
+  connect(&m_tick, &QTimer::timeout, this, &RunHeader::showFigures);
 }
 
 QPushButton* RunHeader::addButton(const QString& text, const QString& iconName, const QString& toolTip,
@@ -174,7 +193,9 @@ QPushButton* RunHeader::addButton(const QString& text, const QString& iconName, 
 void RunHeader::show(RunSession* session) {
   if (m_session) m_session->disconnect(this);
   m_session = session;
+  m_tick.stop();
   if (!session) return;
+  m_tick.start();
   connect(session, &RunSession::stateChanged, this, &RunHeader::showState);
   connect(session, &RunSession::stepped, this, &RunHeader::showFigures);
   m_name->setText(session->name());
@@ -191,10 +212,19 @@ void RunHeader::showState() {
   QPalette colors = palette();
   colors.setColor(QPalette::WindowText, statusColor(look.status, palette()));
   m_state->setPalette(colors);
-  m_state->setText(look.word);
+  m_state->setText(session.feed().isAsking() ? tr("%1 – asking…").arg(look.word) : look.word);
   const QString reason = reasonOf(session);
   m_reason->setText(reason);
   m_reason->setVisible(!reason.isEmpty());
+  showButtons();
+  showFigures();
+}
+
+void RunHeader::showButtons() {
+  const RunSession& session = *m_session;
+  // Qt gives the focus of a button that goes to the next one, which may be the one that ends the run.
+  auto* const focused = qobject_cast<QPushButton*>(QApplication::focusWidget());
+  const bool ours = focused && isAncestorOf(focused);
 
   const FeedLink link = session.feed().link();
   const bool live = session.isLive() && link == FeedLink::Connected;
@@ -206,22 +236,35 @@ void RunHeader::showState() {
   m_continue->setEnabled(live && !stopping);
   m_checkpoint->setVisible(link != FeedLink::Ended);
   m_checkpoint->setEnabled(live && !stopping && session.state() != RunState::Preparing);
+  // A run of this process takes note of it before it is there; others have to be reached.
+  const bool hears = live || (session.isLive() && session.feed().inProcess());
   m_stop->setVisible(link != FeedLink::Ended);
-  m_stop->setEnabled(session.isLive() && link != FeedLink::Reconnecting && !stopping);
+  m_stop->setEnabled(hears && !stopping);
   m_discard->setVisible(link != FeedLink::Ended);
-  m_discard->setEnabled(session.isLive() && link != FeedLink::Reconnecting);
+  m_discard->setEnabled(hears);
   m_resumeRun->setVisible(session.canBeResumed());
   m_resumeDetached->setVisible(session.canBeResumed());
   m_reconnect->setVisible(link == FeedLink::Reconnecting && !session.feed().isLocal());
   m_folder->setVisible(session.feed().isLocal());
-  showFigures();
+  m_folder->setEnabled(session.feed().hasFolder());
+
+  const auto usable = [](const QPushButton* button) { return button->isVisible() && button->isEnabled(); };
+  if (!ours || usable(focused)) return;
+  QPushButton* const opposite = focused == m_pause ? m_continue : focused == m_continue ? m_pause : nullptr;
+  if (opposite && usable(opposite))
+    opposite->setFocus();
+  else
+    Q_EMIT focusLost();
 }
 
 void RunHeader::showFigures() {
   if (!m_session) return;
   m_figures->setText(figuresOf(*m_session));
   const auto progress = m_session->progress();
-  const bool busy = m_session->isLive() && !progress;
+  const FeedLink link = m_session->feed().link();
+  const bool works = link == FeedLink::Opening || link == FeedLink::Connected; // between attempts nothing is done
+  const bool busy = m_session->isLive() && works && !progress;
+  m_progress->setVisible(busy || progress || m_session->isLive());
   m_progress->setRange(0, busy ? 0 : 1000);
   m_progress->setValue(static_cast<int>(std::floor(1000 * progress.value_or(0))));
   m_progress->setFormat(progress ? tr("%1%").arg(100 * *progress, 0, 'f', 1) : QString());
@@ -241,8 +284,9 @@ void RunHeader::askDiscard() {
                                       .arg(countText(step)),
                       QMessageBox::Cancel, this);
   question->setObjectName(QStringLiteral("discardQuestion"));
-  QPushButton* discard = question->addButton(tr("Discard"), QMessageBox::DestructiveRole);
+  QPushButton* discard = question->addButton(tr("&Discard"), QMessageBox::DestructiveRole);
   discard->setObjectName(QStringLiteral("confirmDiscard"));
+  question->button(QMessageBox::Cancel)->setText(tr("&Cancel"));
   question->setDefaultButton(QMessageBox::Cancel);
   question->setAttribute(Qt::WA_DeleteOnClose);
   connect(discard, &QPushButton::clicked, this, [this] {

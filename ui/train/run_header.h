@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QPointer>
+#include <QTimer>
 #include <QWidget>
 
 class QLabel;
@@ -26,10 +27,13 @@ class RunHeader final : public QWidget {
   void resumeRunRequested(); ///< an ended run is to go on, in this window
   void resumeDetachedRequested();
   void openFolderRequested();
+  /// The button that had the focus is gone; no other should be pressed by whoever types on.
+  void focusLost();
 
  private:
   QPushButton* addButton(const QString& text, const QString& iconName, const QString& toolTip, const QString& name);
   void showState();
+  void showButtons();
   void showFigures();
   void askDiscard();
 
@@ -49,6 +53,7 @@ class RunHeader final : public QWidget {
   QPushButton* m_resumeDetached;
   QPushButton* m_reconnect;
   QPushButton* m_folder;
+  QTimer m_tick; ///< silence makes itself known by nothing
 };
 
 } // namespace millrace::ui

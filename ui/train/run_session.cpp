@@ -4,6 +4,8 @@
 #include "train/run_columns.h"
 
 #include <algorithm>
+#include <chrono>
+#include <utility>
 
 namespace millrace::ui {
 
@@ -11,6 +13,14 @@ namespace {
 
 /// How many alerts stay in sight; all of them are in the log.
 constexpr std::size_t mostAlerts = 20;
+/// How long nothing may be heard of a run at work: so many seconds and steps; of an evaluation or a save, longer.
+constexpr double quietSeconds = 10;
+constexpr double quietSteps = 3;
+constexpr double quietWorkSeconds = 60;
+
+double steadySeconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 QString stateText(RunState state) {
   switch (state) {
@@ -46,12 +56,24 @@ RunSession::RunSession(std::unique_ptr<RunFeed> feed, const QString& name, const
     : QObject(parent),
       m_feed(std::move(feed)),
       m_name(name),
+      m_clock(&steadySeconds),
       m_steps(makeTable(stepColumnNames(), cacheFolder)),
       m_validation(makeTable(evaluationColumnNames(), cacheFolder)) {
   connect(m_feed.get(), &RunFeed::eventsArrived, this, &RunSession::take);
-  connect(m_feed.get(), &RunFeed::requestFailed, this, &RunSession::requestFailed);
+  connect(m_feed.get(), &RunFeed::requestFailed, this, [this](const QString& message) {
+    m_stopping = false; // it may have been that; a run that stops all the same says so
+    Q_EMIT stateChanged();
+    Q_EMIT requestFailed(message);
+  });
+  connect(m_feed.get(), &RunFeed::askingChanged, this, &RunSession::stateChanged);
   connect(m_feed.get(), &RunFeed::linkChanged, this, [this] {
-    if (m_feed->link() == FeedLink::Ended) m_stopping = false;
+    m_heard = m_clock();
+    if (m_feed->link() == FeedLink::Ended) {
+      m_stopping = false;
+      m_pace.interrupt();
+      // What was to be done about a run is nothing that is left to do once its folder was removed.
+      if (m_feed->isLocal() && !m_feed->hasFolder()) dismissAlerts();
+    }
     Q_EMIT stateChanged();
   });
 }
@@ -67,7 +89,8 @@ bool RunSession::isLive() const {
 }
 
 bool RunSession::canBeResumed() const {
-  return m_feed->link() == FeedLink::Ended && m_feed->isLocal() && m_state != RunState::Finished && m_last;
+  return m_feed->link() == FeedLink::Ended && m_feed->isLocal() && m_feed->hasFolder() &&
+         m_state != RunState::Finished && m_last;
 }
 
 std::optional<double> RunSession::progress() const {
@@ -78,16 +101,34 @@ std::optional<double> RunSession::progress() const {
 
 std::optional<double> RunSession::secondsLeft() const {
   const auto pace = m_pace.secondsPerStep();
-  if (!pace || !m_last || m_last->totalSteps <= 0 || !isLive()) return std::nullopt;
+  if (!pace || !m_last || m_last->totalSteps <= 0 || !isLive() || secondsSilent()) return std::nullopt;
   return *pace * static_cast<double>(std::max<std::int64_t>(0, m_last->totalSteps - m_last->step));
 }
 
+std::optional<double> RunSession::secondsSilent() const {
+  const bool trains = m_state == RunState::Running;
+  const bool due = trains || m_state == RunState::Evaluating || m_state == RunState::Saving;
+  if (!due || !isLive() || m_feed->link() != FeedLink::Connected) return std::nullopt;
+  const double silent = m_clock() - m_heard;
+  const double expected = (trains ? quietSeconds : quietWorkSeconds) + quietSteps * m_pace.secondsPerStep().value_or(0);
+  if (silent <= expected) return std::nullopt;
+  return silent;
+}
+
+void RunSession::setClock(std::function<double()> clock) {
+  m_clock = std::move(clock);
+  m_heard = m_clock();
+}
+
 void RunSession::dismissAlerts() {
+  if (m_alerts.empty()) return;
   m_alerts.clear();
   Q_EMIT alertsChanged();
 }
 
 void RunSession::take(const std::vector<RunEvent>& events) {
+  m_heard = m_clock();
+  const bool first = !std::exchange(m_wasHeard, true);
   const std::size_t alerts = m_alerts.size();
   bool stepsCame = false, stateCame = false;
   for (const RunEvent& event : events) {
@@ -127,7 +168,7 @@ void RunSession::take(const std::vector<RunEvent>& events) {
   if (m_alerts.size() > mostAlerts) m_alerts.erase(m_alerts.begin(), m_alerts.end() - mostAlerts);
   flush();
   if (stepsCame) Q_EMIT stepped();
-  if (stateCame) Q_EMIT stateChanged();
+  if (stateCame || first) Q_EMIT stateChanged();
   if (m_alerts.size() != alerts) Q_EMIT alertsChanged();
 }
 

@@ -8,6 +8,7 @@
 #include "models/sample_model.h"
 #include "train/pace.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -35,12 +36,16 @@ class RunSession final : public QObject {
   bool isLive() const;
   /// It has been asked to stop and has not ended.
   bool isStopping() const { return m_stopping && isLive(); }
+  /// Whether anything has come from it yet.
+  bool wasHeard() const { return m_wasHeard; }
   /// Whether it could be gone on with from its files.
   bool canBeResumed() const;
 
   const std::optional<StepMetrics>& last() const { return m_last; }
-  std::optional<double> progress() const;                            ///< 0 to 1; nothing while the length is not known
-  std::optional<double> secondsLeft() const;                         ///< nothing before there is a pace
+  std::optional<double> progress() const;    ///< 0 to 1; nothing while the length is not known
+  std::optional<double> secondsLeft() const; ///< nothing before there is a pace
+  /// For how long nothing was heard of a run from which news is due: its pace says nothing any more.
+  std::optional<double> secondsSilent() const;
   std::int64_t stepOfCheckpoint() const { return m_checkpointStep; } ///< -1: none yet
   QString checkpointPath() const { return m_checkpointPath; }
   const std::optional<Evaluation>& evaluation() const { return m_evaluation; }
@@ -59,6 +64,9 @@ class RunSession final : public QObject {
   void reconnect() { m_feed->reconnect(); }
   /// Ends it without saving: the last checkpoint stands.
   void discard();
+
+  /// Seconds of a clock that never goes back; for tests.
+  void setClock(std::function<double()> clock);
 
  Q_SIGNALS:
   void stateChanged(); ///< state, link, or what was asked
@@ -84,6 +92,9 @@ class RunSession final : public QObject {
   QString m_checkpointPath;
   std::vector<Alert> m_alerts;
   Pace m_pace;
+  std::function<double()> m_clock;
+  bool m_wasHeard = false;
+  double m_heard = 0; ///< when the last event came, by the clock
   std::shared_ptr<MetricTable> m_steps, m_validation;
   std::vector<double> m_newSteps, m_newEvaluations; ///< rows that the tables have not got yet
   std::vector<LogModel::Line> m_newLines;

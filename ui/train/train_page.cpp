@@ -1,5 +1,6 @@
 #include "train/train_page.h"
 
+#include "style/page_area.h"
 #include "train/alert_bar.h"
 #include "train/charts_panel.h"
 #include "train/log_panel.h"
@@ -34,11 +35,12 @@ TrainPage::TrainPage(QWidget* parent)
       m_log(new LogPanel),
       m_tabs(new QTabWidget),
       m_splitter(new QSplitter(Qt::Vertical)) {
-  m_stack->addWidget(makeEmptyPage());
-  m_stack->addWidget(makeRunPage());
+  m_stack->addWidget(new PageArea(makeEmptyPage()));
+  m_stack->addWidget(new PageArea(makeRunPage()));
   connect(m_header, &RunHeader::resumeRunRequested, this, &TrainPage::resumeRunRequested);
   connect(m_header, &RunHeader::resumeDetachedRequested, this, &TrainPage::resumeDetachedRequested);
   connect(m_header, &RunHeader::openFolderRequested, this, &TrainPage::openFolderRequested);
+  connect(m_header, &RunHeader::focusLost, this, &TrainPage::focusCharts);
   connect(m_charts, &ChartsPanel::exportFailed, this, &TrainPage::showProblem);
   connect(m_alerts, &AlertBar::dismissed, this, [this] {
     if (m_session) m_session->dismissAlerts();
@@ -84,7 +86,7 @@ QWidget* TrainPage::makeRunPage() {
   m_problem->setTextFormat(Qt::PlainText);
   m_problem->setObjectName(QStringLiteral("requestProblem"));
   m_problem->hide();
-  m_tabs->addTab(m_samples, tr("Sa&mples"));
+  m_tabs->addTab(m_samples, tr("S&amples"));
   m_tabs->addTab(m_log, tr("Lo&g"));
   m_tabs->setObjectName(QStringLiteral("runTabs"));
   m_tabs->setDocumentMode(true);
@@ -113,10 +115,28 @@ void TrainPage::show(RunSession* session) {
   m_stack->setCurrentIndex(session ? 1 : 0);
   if (!session) return;
   connect(session, &RunSession::alertsChanged, this, [this] { m_alerts->setAlerts(m_session->alerts()); });
-  connect(session, &RunSession::requestFailed, this, &TrainPage::showProblem);
+  connect(session, &RunSession::requestFailed, this, [this](const QString& message) {
+    showProblem(message);
+    m_problemState = stateShown();
+  });
+  connect(session, &RunSession::stateChanged, this, &TrainPage::stateChanged);
+}
+
+void TrainPage::focusCharts() {
+  if (m_session) m_charts->setFocus(Qt::OtherFocusReason);
+}
+
+std::pair<RunState, FeedLink> TrainPage::stateShown() const {
+  return {m_session->state(), m_session->feed().link()};
+}
+
+void TrainPage::stateChanged() {
+  // What was answered in another state is over with it.
+  if (m_problemState && *m_problemState != stateShown()) m_problem->hide();
 }
 
 void TrainPage::showProblem(const QString& message) {
+  m_problemState.reset();
   m_problem->setText(message);
   m_problem->show();
   QTimer::singleShot(problemStays, m_problem, [label = m_problem, message] {

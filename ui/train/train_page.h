@@ -2,9 +2,13 @@
 // starting and opening runs is the shell's.
 #pragma once
 
+#include "bridge/run_feed.h"
+
 #include <QPointer>
 #include <QWidget>
 #include <memory>
+#include <optional>
+#include <utility>
 
 class QLabel;
 class QSplitter;
@@ -31,6 +35,8 @@ class TrainPage final : public QWidget {
   void show(RunSession* session);
   RunSession* session() const { return m_session; }
   ChartsPanel& charts() { return *m_charts; }
+  /// Where keys do no harm.
+  void focusCharts();
 
   QByteArray saveLayout() const;
   void restoreLayout(const QByteArray& state);
@@ -46,12 +52,15 @@ class TrainPage final : public QWidget {
   QWidget* makeEmptyPage();
   QWidget* makeRunPage();
   void showProblem(const QString& message);
+  void stateChanged();
+  std::pair<RunState, FeedLink> stateShown() const;
 
   QPointer<RunSession> m_session;
   QStackedLayout* m_stack;
   RunHeader* m_header;
   AlertBar* m_alerts;
   QLabel* m_problem;
+  std::optional<std::pair<RunState, FeedLink>> m_problemState; ///< that the run was in as a request failed
   ChartsPanel* m_charts;
   SamplesPanel* m_samples;
   LogPanel* m_log;

@@ -54,7 +54,7 @@ class TestFollowedRun : public QObject {
     QVERIFY(record.problems[0].contains("no process works on this run"));
   }
 
-  /// A killed run is told, and followed again when somebody goes on with it.
+  /// A killed run has ended, with the reason, and is followed again when somebody goes on with it.
   void outlivesAKill() {
     QTemporaryDir folder;
     const QString project = writeTinyProject(folder.path(), "goose", 600);
@@ -71,13 +71,18 @@ class TestFollowedRun : public QObject {
       QVERIFY(!child.wait().finished);
     }
     TRY(run.link() == FeedLink::Ended);
-    QVERIFY2(!run.linkReason().isEmpty(), "it says why");
-    QCOMPARE(runProgram({"resume", directory}).code, 0);
+    QVERIFY2(run.linkReason().contains("killed"), qPrintable(run.linkReason()));
+    QVERIFY(run.hasFolder());
+    Child again({"resume", directory});
+    QVERIFY(again.start());
     TRY(record.saw(RunState::Finished) && run.link() == FeedLink::Ended);
+    QVERIFY(record.links.mid(record.links.indexOf(FeedLink::Ended)).contains(FeedLink::Connected));
+    QVERIFY(run.linkReason().isEmpty());
     QCOMPARE(record.steps().back(), 600);
   }
 
-  void aFolderThatIsGone() {
+  /// The folder is removed under the process that works on it.
+  void theFolderGoesBeforeTheRun() {
     QTemporaryDir folder;
     const QString directory = folder.filePath("run");
     FollowedRun run(toPath(directory));
@@ -93,6 +98,43 @@ class TestFollowedRun : public QObject {
     QVERIFY(!child.wait().finished);
     TRY(run.link() == FeedLink::Ended);
     QVERIFY2(run.linkReason().contains("gone"), qPrintable(run.linkReason()));
+  }
+
+  void theFolderGoesAfterTheRun() {
+    QTemporaryDir folder;
+    const QString project = writeTinyProject(folder.path(), "goose", 100'000);
+    const QString directory = folder.filePath("run");
+    Child child({"train", project, "--run-dir", directory, "--json"});
+    QVERIFY(child.start());
+    QVERIFY(child.waitForOutput("\"step\":2,"));
+    FollowedRun run(toPath(directory));
+    FeedRecord record(run);
+    run.open();
+    TRY(!record.steps().isEmpty());
+    child.signal(SIGKILL);
+    QVERIFY(!child.wait().finished);
+    TRY(run.link() == FeedLink::Ended);
+    QVERIFY(QDir(directory).removeRecursively());
+    TRY(!run.hasFolder());
+    QCOMPARE(run.link(), FeedLink::Ended);
+    QCOMPARE(run.linkReason(), QString("The folder of the run is gone"));
+  }
+
+  void requestsAreAskedUntilTheyAreAnswered() {
+    QTemporaryDir folder;
+    const QString project = writeTinyProject(folder.path(), "goose", 100'000);
+    Child child({"train", project, "--run-dir", folder.filePath("run"), "--json"});
+    QVERIFY(child.start());
+    QVERIFY(child.waitForOutput("\"step\":2,"));
+    FollowedRun run(toPath(folder.filePath("run")));
+    FeedRecord record(run);
+    run.open();
+    TRY(!record.steps().isEmpty());
+    QVERIFY(!run.isAsking());
+    run.pause();
+    QVERIFY(run.isAsking());
+    TRY(record.saw(RunState::Paused) && !run.isAsking());
+    QCOMPARE(record.problems, QStringList());
   }
 
   void saysWhyNot() {
@@ -140,6 +182,31 @@ class TestDetachedProgram : public QObject {
     TRY(run.link() == FeedLink::Ended);
     QCOMPARE(record.steps(), stepsUpTo(300));
     QVERIFY(record.saw(RunState::Finished));
+  }
+
+  /// What it is given, and what it says, are in no file that somebody would have to remove.
+  void leavesNoFilesBehind() {
+    QTemporaryDir folder, temporary;
+    const QByteArray before = qgetenv("TMPDIR");
+    qputenv("TMPDIR", QFile::encodeName(temporary.path()));
+    const QByteArray project = readFile(writeTinyProject(folder.path(), "goose", 20))
+                                   .replace("geese.txt", QFile::encodeName(folder.filePath("geese.txt")));
+    const QString directory = folder.filePath("run");
+    DetachedProgram program(MILLRACE_PROGRAM, {"train", "/dev/stdin", "--run-dir", directory}, toPath(directory),
+                            project);
+    bool running = false;
+    QString problem;
+    connect(&program, &DetachedProgram::running, this, [&] { running = true; });
+    connect(&program, &DetachedProgram::failed, this, [&](const QString& message) { problem = message; });
+    program.start();
+    QCOMPARE(QDir(temporary.path()).entryList(QDir::AllEntries | QDir::NoDotAndDotDot), QStringList());
+    TRY(running || !problem.isEmpty());
+    qputenv("TMPDIR", before);
+    QVERIFY2(running, qPrintable(problem));
+    FollowedRun run(toPath(directory));
+    FeedRecord record(run);
+    run.open();
+    TRY(record.saw(RunState::Finished));
   }
 
   void tellsWhatItSaid_data() {

@@ -116,7 +116,28 @@ if [ "$calls" = 5 ]; then echo 'Connection refused' >&2; exit 255; fi)"));
     run.open();
     TRY(run.link() == FeedLink::Ended);
     QVERIFY(record.events.empty());
-    QVERIFY2(!run.linkReason().isEmpty(), "it says that nothing could be read");
+    QCOMPARE(run.linkReason(), QString("elsewhere answers something that is not a run: Welcome to box"));
+  }
+
+  /// It need not end for that: it is told at once, and somebody who goes on and on is not listened to for ever.
+  void nonsenseThatGoesOn_data() {
+    QTest::addColumn<QByteArray>("drops");
+    QTest::addColumn<int>("link");
+    QTest::newRow("a greeting and silence")
+        << QByteArray("echo 'Welcome to box'; exec sleep 100") << static_cast<int>(FeedLink::Opening);
+    QTest::newRow("no end") << QByteArray("exec yes hello") << static_cast<int>(FeedLink::Ended);
+    QTest::newRow("one line without end") << QByteArray("exec cat /dev/zero") << static_cast<int>(FeedLink::Ended);
+  }
+  void nonsenseThatGoesOn() {
+    QFETCH(QByteArray, drops);
+    QFETCH(int, link);
+    QTemporaryDir folder;
+    RemoteRun run(placeOf("/nowhere/run"), programs(folder, drops));
+    QCOMPARE(run.host(), QString("elsewhere"));
+    run.open();
+    TRY(static_cast<int>(run.link()) == link && !run.linkReason().isEmpty());
+    QVERIFY2(run.linkReason().startsWith("elsewhere answers something that is not a run"),
+             qPrintable(run.linkReason()));
   }
 };
 

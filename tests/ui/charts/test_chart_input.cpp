@@ -219,6 +219,44 @@ class TestChartInput : public QObject {
     QCOMPARE(left.count(), 1);
   }
 
+  /// A crosshair without a mouse.
+  void keysMoveTheCursor() {
+    QSignalSpy moved(m_chart.get(), &LiveChart::cursorMoved), left(m_chart.get(), &LiveChart::cursorLeft);
+    m_chart->setFocus();
+    const auto press = [&](Qt::Key key, Qt::KeyboardModifiers more = {}) {
+      QTest::keyClick(m_chart.get(), key, Qt::ShiftModifier | more);
+    };
+    press(Qt::Key_Left); // begins at the end
+    QCOMPARE(m_chart->cursor(), 1000.0);
+    press(Qt::Key_Left);
+    press(Qt::Key_Left);
+    QCOMPARE(m_chart->cursor(), 998.0);
+    press(Qt::Key_Left, Qt::ControlModifier);
+    QCOMPARE(m_chart->cursor(), 988.0);
+    press(Qt::Key_Right);
+    QCOMPARE(m_chart->cursor(), 989.0);
+    QVERIFY(m_chart->readout().startsWith(QStringLiteral("step 989")));
+    press(Qt::Key_Home);
+    QCOMPARE(m_chart->cursor(), 1.0);
+    press(Qt::Key_Left);
+    QCOMPARE(m_chart->cursor(), 1.0);
+    press(Qt::Key_End);
+    QCOMPARE(m_chart->cursor(), 1000.0);
+    QVERIFY(m_chart->followsX());
+    QCOMPARE(moved.count(), 8);
+    // The edges are those of the view, which goes along with what leaves it.
+    m_chart->showX({200, 300});
+    press(Qt::Key_End);
+    QCOMPARE(m_chart->cursor(), 300.0);
+    press(Qt::Key_Right, Qt::ControlModifier);
+    QCOMPARE(m_chart->cursor(), 310.0);
+    QVERIFY(near(m_chart->xView().upper, 310, 1e-6) && near(m_chart->xView().lower, 210, 1e-6));
+    QTest::keyClick(m_chart.get(), Qt::Key_Escape);
+    QVERIFY(!m_chart->cursor());
+    QCOMPARE(left.count(), 1);
+    QVERIFY(m_chart->accessibleDescription().contains(QStringLiteral("crosshair")));
+  }
+
   void emptyChartsStandStill() {
     LiveChart chart(QStringLiteral("loss"));
     chart.addSeries(seriesOf(tableOf(0, {})));
@@ -226,6 +264,8 @@ class TestChartInput : public QObject {
     turnWheel(chart, chart.plotArea().center(), {0, 120});
     QTest::keyClick(&chart, Qt::Key_Plus);
     QTest::keyClick(&chart, Qt::Key_Left);
+    QTest::keyClick(&chart, Qt::Key_Left, Qt::ShiftModifier);
+    QVERIFY(!chart.cursor());
     QVERIFY(settle(chart));
     appendValues(*chart.series(0).table, 10, [](std::int64_t) { return 1.0; });
     QVERIFY(settle(chart));

@@ -370,7 +370,7 @@ class TestLiveChart : public QObject {
     QCOMPARE(chart.readout(), QString());
     chart.setCursor(1233.8);
     QVERIFY(settle(chart));
-    QCOMPARE(chart.readout(), QStringLiteral("step 1,234 - train 2.233 - validation 2.4"));
+    QCOMPARE(chart.readout(), QStringLiteral("step 1,234 - train 2.233 - validation 2.4 at step 1,000"));
   }
 
   void xAxisKindKeepsTheRowsInView() {

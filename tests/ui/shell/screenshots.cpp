@@ -152,6 +152,10 @@ void trainStates(Album& album, const QString& theme) {
     album.take(page, theme + "-train-long-names-huge-numbers");
     page.resize(900, 600);
     album.take(page, theme + "-train-small-window");
+    page.resize(720, 550); // what a window of 800x600 leaves
+    album.take(page, theme + "-train-narrow-800");
+    page.resize(560, 430);
+    album.take(page, theme + "-train-narrow-640");
     page.show(nullptr);
   }
 }
@@ -180,12 +184,24 @@ void windowStates(Album& album, const QString& theme, Theme& colors, const QStri
   ask("qwen2.5-7b", 5, "-start-answer");
   ask("llama-3-405b", 0, "-start-answer-no");
   ask("no-such-model", 0, "-start-answer-wrong");
+  const auto takeNarrow = [&](const QString& name) {
+    const QSize before = window.size();
+    for (const QSize size : {QSize(800, 600), QSize(640, 480)}) {
+      window.resize(size);
+      album.take(window, QStringLiteral("%1%2-%3").arg(theme, name).arg(size.width()));
+    }
+    window.resize(before);
+  };
+  ask("llama-3-405b", 0, "-start-answer-no");
+  takeNarrow("-start-narrow");
   QTest::mouseClick(start->findChild<QPushButton*>("template-quickstart"), Qt::LeftButton);
   QTest::qWait(3000);
+  takeNarrow("-configure-narrow");
   album.take(window, theme + "-configure-quickstart");
   window.document().setValue("training.micro_batch", 100'000'000);
   QTest::qWait(1500);
   album.take(window, theme + "-configure-wrong");
+  takeNarrow("-configure-wrong-narrow");
   window.document().setValue("training.micro_batch", 4);
   window.document().setValue("memory.vram_limit", "5MiB");
   QTest::qWait(3000);

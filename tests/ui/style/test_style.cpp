@@ -108,6 +108,10 @@ class TestStyle : public QObject {
     QTest::newRow("days") << 86400.0 * 3 + 3600 * 7 << "3" + gap + "d 7" + gap + "h";
     QTest::newRow("many days") << 86400.0 * 321 << "321 days";
     QTest::newRow("years") << 86400 * 365.25 * 12 << "12 years";
+    QTest::newRow("thousands of years") << 86400 * 365.25 * 3520 << countText(3520) + " years";
+    QTest::newRow("hundreds of thousands") << 86400 * 365.25 * 352'000 << countText(352'000) + " years";
+    QTest::newRow("millions of years") << 86400 * 365.25 * 23e6 << "23 million years";
+    QTest::newRow("billions of years") << 86400 * 365.25 * 4.5e9 << "4.5 billion years";
     QTest::newRow("not known") << -1.0 << "unknown";
     QTest::newRow("endless") << std::numeric_limits<double>::infinity() << "unknown";
   }

@@ -7,18 +7,29 @@ namespace millrace::test {
 
 class ScriptedFeed final : public ui::RunFeed {
  public:
-  void open() override { setLink(ui::FeedLink::Connected); }
+  void open() override {
+    if (hostName.isEmpty()) setLink(ui::FeedLink::Connected);
+  }
   void pause() override { asked << "pause"; }
   void resumeTraining() override { asked << "resume"; }
   void checkpointNow() override { asked << "checkpoint"; }
   void stop() override { asked << "stop"; }
   QString place() const override { return "/runs/goose"; }
+  QString host() const override { return hostName; }
+  bool isLocal() const override { return hostName.isEmpty(); }
+  bool hasFolder() const override { return isLocal() && folder; }
 
   void tell(const std::vector<RunEvent>& events) { Q_EMIT eventsArrived(events); }
   void end(const QString& reason = {}) { setLink(ui::FeedLink::Ended, reason); }
   void lose() { setLink(ui::FeedLink::Reconnecting, "the connection was lost"); }
 
+  void connected() { setLink(ui::FeedLink::Connected); }
+  void ask() { beginRequest(); }
+  void answer(const QString& problem = {}) { endRequest(problem); }
+
   QStringList asked;
+  QString hostName;   ///< empty: this machine
+  bool folder = true; ///< is there
 };
 
 inline RunEvent step(std::int64_t number, double time, double loss = 2, std::int64_t total = 100) {

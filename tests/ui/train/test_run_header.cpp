@@ -1,9 +1,12 @@
 #include "style/elided_label.h"
 #include "train/run_header.h"
 #include "train/run_session.h"
+#include "train/train_page.h"
 #include "ui/train/scripted_feed.h"
 
 #include <QLabel>
+#include <QProgressBar>
+#include <QPushButton>
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -46,6 +49,106 @@ class TestRunHeader : public QObject {
     QVERIFY2(reason->height() >= needed.height() && needed.width() <= reason->width(),
              qPrintable(QString("%1 of %2").arg(reason->height()).arg(needed.height())));
   }
+
+  /// Nobody's click lands on another button because a reason came.
+  void theReasonMovesNoButton() {
+    Shown shown;
+    shown.feed->tell({state(RunState::Running, 0, 1000), step(1, 1001, 3)});
+    QCoreApplication::processEvents();
+    auto* stop = shown.header.findChild<QPushButton*>("stopButton");
+    const QRect before = stop->geometry();
+    shown.feed->tell({state(RunState::Paused, 1, 1002, QString("no room on the disk, ").repeated(20).toUtf8())});
+    QCoreApplication::processEvents();
+    QVERIFY(shown.header.findChild<QLabel*>("runReason")->isVisible());
+    QCOMPARE(stop->geometry(), before);
+  }
+
+  void saysThatItAsks() {
+    Shown shown;
+    shown.feed->tell({state(RunState::Running, 0, 1000), step(1, 1001, 3)});
+    shown.feed->ask();
+    QCOMPARE(shown.word(), QString("Training – asking…"));
+    shown.feed->answer();
+    QCOMPARE(shown.word(), QString("Training"));
+  }
+
+  void saysThatThereIsNoNews() {
+    Shown shown;
+    double clock = 0;
+    shown.session.setClock([&] { return clock; });
+    shown.feed->tell({state(RunState::Running, 0, 1000), step(1, 1001, 3), step(2, 1002, 3)});
+    auto* figures = shown.header.findChild<ElidedLabel*>("runFigures");
+    QVERIFY2(figures->text().contains("left"), qPrintable(figures->text()));
+    clock = 40;
+    QTRY_VERIFY2(figures->text().contains(QString("no news for 40\u00a0s")), qPrintable(figures->text()));
+    QVERIFY(!figures->text().contains("left") && !figures->text().contains("tokens/s"));
+  }
+
+  /// A host that was never reached: nothing to steer, and what is done about it is in words.
+  void remoteRuns() {
+    Shown shown("box");
+    const auto button = [&](const char* name) { return shown.header.findChild<QPushButton*>(name); };
+    auto* progress = shown.header.findChild<QProgressBar*>("runProgress");
+    QCOMPARE(shown.word(), QString("Connecting to box…"));
+    QVERIFY(!button("stopButton")->isEnabled() && !button("discardButton")->isEnabled());
+    QCOMPARE(progress->maximum(), 0); // at it
+    shown.feed->lose();
+    QCOMPARE(shown.word(), QString("Connecting to box…"));
+    QVERIFY(progress->maximum() > 0); // waits
+    QVERIFY(!button("stopButton")->isEnabled() && !button("discardButton")->isEnabled());
+    shown.feed->connected();
+    shown.feed->tell({state(RunState::Running, 0, 1000), step(1, 1001, 3)});
+    QCOMPARE(shown.word(), QString("Training"));
+    QVERIFY(button("stopButton")->isEnabled() && button("discardButton")->isEnabled());
+    shown.feed->lose();
+    QCOMPARE(shown.word(), QString("No news from the run"));
+  }
+
+  void aFolderThatIsGone() {
+    Shown shown;
+    shown.feed->tell({state(RunState::Running, 0, 1000), step(1, 1001, 3)});
+    QVERIFY(shown.header.findChild<QPushButton*>("folderButton")->isEnabled());
+    shown.feed->folder = false;
+    shown.feed->end("The folder of the run is gone");
+    QCOMPARE(shown.word(), QString("Interrupted"));
+    QVERIFY(!shown.header.findChild<QPushButton*>("folderButton")->isEnabled());
+    QVERIFY(!shown.header.findChild<QPushButton*>("resumeRunButton")->isVisible());
+  }
+
+  /// What came to nothing in one state is no news in the next.
+  void answersGoWithTheirState() {
+    Shown shown;
+    TrainPage page;
+    page.show(&shown.session);
+    static_cast<QWidget&>(page).show();
+    auto* answer = page.findChild<QLabel*>("requestProblem");
+    shown.feed->tell({state(RunState::Paused, 1, 1001), step(1, 1001, 3)});
+    shown.feed->ask();
+    shown.feed->answer("nobody there");
+    QVERIFY(answer->isVisible());
+    shown.feed->tell({step(2, 1002, 3)});
+    QVERIFY(answer->isVisible());
+    shown.feed->tell({state(RunState::Running, 2, 1003)});
+    QVERIFY(!answer->isVisible());
+    page.show(nullptr);
+  }
+
+ private:
+  struct Shown {
+    explicit Shown(const QString& host = {}) : feed(new ScriptedFeed) {
+      feed->hostName = host;
+      session.open();
+      header.resize(900, 200);
+      header.setVisible(true);
+      header.show(&session);
+    }
+    QString word() const { return header.findChild<ElidedLabel*>("runState")->text(); }
+
+    QTemporaryDir folder;
+    ScriptedFeed* feed; ///< the session's
+    RunSession session{std::unique_ptr<RunFeed>(feed), "goose", folder.path()};
+    RunHeader header;
+  };
 };
 
 QTEST_MAIN(TestRunHeader)

@@ -121,6 +121,61 @@ class TestRunSession : public QObject {
     QTEST(m_session->canBeResumed(), "resumable");
   }
 
+  /// Killed, and resumed by somebody else.
+  void comesBack() {
+    m_feed->tell({state(RunState::Running, 0, 1000), step(1, 1001), step(2, 1002)});
+    m_feed->end("killed");
+    QVERIFY(m_session->canBeResumed());
+    QVERIFY(!m_session->secondsLeft());
+    m_feed->connected();
+    m_feed->tell({state(RunState::Running, 1, 2000), step(2, 2001)});
+    QVERIFY(m_session->isLive());
+    QVERIFY(!m_session->canBeResumed());
+    QVERIFY(m_session->secondsLeft());
+  }
+
+  void aFolderThatIsGone() {
+    m_feed->tell({state(RunState::Running, 0, 1000), step(1, 1001), {1001, 1, Alert{"disk-low", "little room", ""}}});
+    m_feed->folder = false;
+    m_feed->end("gone");
+    QVERIFY(!m_session->canBeResumed());
+    QVERIFY(m_session->alerts().empty());
+  }
+
+  void silence_data() {
+    QTest::addColumn<int>("now");
+    QTest::addColumn<double>("silent"); ///< seconds until it counts
+    QTest::newRow("training") << static_cast<int>(RunState::Running) << 13.0;
+    QTest::newRow("saving") << static_cast<int>(RunState::Saving) << 63.0;
+    QTest::newRow("paused") << static_cast<int>(RunState::Paused) << 0.0; // never
+  }
+  void silence() {
+    QFETCH(int, now);
+    QFETCH(double, silent);
+    double clock = 100;
+    m_session->setClock([&] { return clock; });
+    m_feed->tell({step(1, 1001), step(2, 1002), state(static_cast<RunState>(now), 2, 1002)});
+    clock += silent > 0 ? silent - 0.5 : 1e6;
+    QVERIFY(!m_session->secondsSilent());
+    if (silent == 0) return;
+    QVERIFY(m_session->secondsLeft());
+    clock += 1;
+    QCOMPARE(*m_session->secondsSilent(), silent + 0.5);
+    QVERIFY(!m_session->secondsLeft());
+    m_feed->tell({step(3, 1003)});
+    QVERIFY(!m_session->secondsSilent());
+  }
+
+  /// A stop that nobody took is none.
+  void aStopThatFails() {
+    m_feed->tell({step(1, 1001)});
+    m_session->stopAndSave();
+    QVERIFY(m_session->isStopping());
+    m_feed->ask();
+    m_feed->answer("nobody there");
+    QVERIFY(!m_session->isStopping());
+  }
+
   void requestsAreOnesOfARunThatLives() {
     m_feed->tell({step(1, 1001)});
     m_session->pause();

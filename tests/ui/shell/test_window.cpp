@@ -1,0 +1,347 @@
+// The window's manners: what it says of runs that die, where the focus is, how small it may be, what keys reach.
+#include "configure/configure_page.h"
+#include "configure/field_row.h"
+#include "configure/project_document.h"
+#include "configure/project_form.h"
+#include "engine/runs.h"
+#include "shell/start_page.h"
+#include "style/elided_label.h"
+#include "train/charts_panel.h"
+#include "train/train_page.h"
+#include "ui/shell/desk.h"
+
+#include <QComboBox>
+#include <QGroupBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QMenu>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QTabWidget>
+#include <QToolBar>
+
+using namespace millrace;
+using namespace millrace::test;
+using namespace millrace::ui;
+
+namespace {
+
+QChar mnemonicOf(const QString& text) {
+  for (qsizetype i = 0; i + 1 < text.size(); ++i) {
+    if (text[i] != u'&') continue;
+    if (text[i + 1] != u'&') return text[i + 1].toLower();
+    ++i;
+  }
+  return {};
+}
+
+/// Letters that Alt reaches now, each with the texts that claim it.
+QMap<QChar, QStringList> mnemonicsOf(QMainWindow& window) {
+  QMap<QChar, QStringList> all;
+  const auto add = [&](const QString& text) {
+    if (const QChar letter = mnemonicOf(text); !letter.isNull()) all[letter] << text;
+  };
+  for (const QAction* menu : window.menuBar()->actions()) add(menu->text());
+  for (const QWidget* widget : window.findChildren<QWidget*>()) {
+    if (!widget->isVisible() || !widget->isEnabled()) continue;
+    if (const auto* button = qobject_cast<const QAbstractButton*>(widget)) add(button->text());
+    if (const auto* box = qobject_cast<const QGroupBox*>(widget)) add(box->title());
+    if (const auto* label = qobject_cast<const QLabel*>(widget); label && label->buddy()) add(label->text());
+    if (const auto* tabs = qobject_cast<const QTabWidget*>(widget))
+      for (int i = 0; i < tabs->count(); ++i) add(tabs->tabText(i));
+  }
+  return all;
+}
+
+/// Of the page that is shown: what needs more room than it has, and cannot be scrolled to.
+QStringList clipped(QMainWindow& window) {
+  QStringList found;
+  for (QWidget* widget : window.findChildren<QWidget*>()) {
+    if (!widget->isVisible()) continue;
+    const bool counts = qobject_cast<QAbstractButton*>(widget) || qobject_cast<QLineEdit*>(widget) ||
+                        qobject_cast<QComboBox*>(widget) || qobject_cast<QLabel*>(widget);
+    if (!counts || qobject_cast<QAbstractScrollArea*>(widget->parentWidget())) continue;
+    const QString name = QStringLiteral("%1 '%2' %3x%4 in %5")
+                             .arg(widget->metaObject()->className(), widget->objectName() + widget->accessibleName())
+                             .arg(widget->width())
+                             .arg(widget->height())
+                             .arg(widget->parentWidget()->metaObject()->className());
+    if (widget->minimumSizeHint().width() > widget->width()) found << name + " too narrow";
+    // Within its parents up to what scrolls.
+    for (QWidget *inner = widget, *outer = inner->parentWidget(); outer; inner = outer, outer = outer->parentWidget()) {
+      if (qobject_cast<QAbstractScrollArea*>(outer->parentWidget()) || outer->isWindow()) break;
+      const QRect place(inner->mapTo(outer, QPoint()), inner->size());
+      if (!outer->rect().contains(place)) found << name + " out of " + outer->metaObject()->className();
+    }
+  }
+  return found;
+}
+
+} // namespace
+
+class TestWindow : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  /// Dead under the window's eyes: it says so, and goes on with it.
+  void aFollowedRunThatIsKilledCanBeResumed() {
+    QTemporaryDir folder;
+    const QString project = writeTinyProject(folder.path(), "goose", 3000);
+    Desk desk(folder.path());
+    MainWindow& window = desk.open();
+    const QString directory = folder.filePath("runs/goose-1");
+    Child child({"train", project, "--run-dir", directory, "--json", "--set", "checkpoint.every=5"});
+    QVERIFY(child.start());
+    QVERIFY(child.waitForOutput("\"step\":12,"));
+    window.open(directory);
+    TRY(desk.step() >= 12);
+    QCOMPARE(desk.session()->name(), QString("goose-1"));
+    QVERIFY(window.findChild<ChartsPanel*>()->isAncestorOf(QApplication::focusWidget()));
+    child.signal(SIGKILL);
+    QVERIFY(!child.wait().finished);
+    TRY(desk.find<ElidedLabel>("runState")->text() == "Interrupted");
+    QVERIFY2(desk.find<QLabel>("runReason")->text().contains("killed"),
+             qPrintable(desk.find<QLabel>("runReason")->text()));
+    const QString figures = desk.find<ElidedLabel>("runFigures")->text();
+    QVERIFY2(!figures.contains("left") && !figures.contains("tokens/s"), qPrintable(figures));
+    QVERIFY(desk.isEnabled("resumeDetachedButton"));
+    QVERIFY(!desk.isEnabled("pauseButton"));
+    // The Start page knows as well, without having been asked.
+    TRY(desk.find<QPushButton>("resumeInterrupted"));
+    desk.click("resumeRunButton");
+    TRY(desk.session()->feed().inProcess() && desk.step() > 12);
+    window.showPage(MainWindow::Page::Start);
+    TRY(!desk.find<QPushButton>("resumeInterrupted")); // it is at work again
+    window.showPage(MainWindow::Page::Train);
+    desk.click("stopButton");
+    TRY(desk.session()->feed().link() == FeedLink::Ended);
+  }
+
+  /// What others broke off meanwhile is there when the page is shown.
+  void looksForBrokenOffRunsAgain() {
+    QTemporaryDir folder;
+    const QString project = writeTinyProject(folder.path(), "goose", 100'000);
+    Desk desk(folder.path());
+    MainWindow& window = desk.open();
+    window.showPage(MainWindow::Page::Configure);
+    Child child({"train", project, "--run-dir", folder.filePath("runs/goose.one"), "--json"});
+    QVERIFY(child.start());
+    QVERIFY(child.waitForOutput("\"step\":2,"));
+    child.signal(SIGINT);
+    child.wait();
+    window.showPage(MainWindow::Page::Start);
+    TRY(desk.find<QPushButton>("resumeInterrupted"));
+    QVERIFY2(desk.find<QPushButton>("resumeInterrupted")->accessibleName().contains("goose.one"), "the folder's name");
+  }
+
+  void focusIsNeverOnWhatEndsTheRun() {
+    QTemporaryDir folder;
+    const QString project = writeTinyProject(folder.path(), "goose", 100'000);
+    Desk desk(folder.path());
+    MainWindow& window = desk.open();
+    window.open(project);
+    TRY(window.document().isValid());
+    QTest::keyClick(&window, Qt::Key_F5);
+    TRY(desk.step() >= 2);
+    const auto onCharts = [&] { return window.findChild<ChartsPanel*>()->isAncestorOf(QApplication::focusWidget()); };
+    QVERIFY(onCharts());
+    // Kept where a button takes the place of another.
+    desk.find<QPushButton>("pauseButton")->setFocus();
+    QTest::keyClick(desk.find<QPushButton>("pauseButton"), Qt::Key_Space);
+    TRY(desk.session()->state() == RunState::Paused);
+    QCOMPARE(QApplication::focusWidget(), desk.find<QWidget>("continueButton"));
+    QTest::keyClick(desk.find<QPushButton>("continueButton"), Qt::Key_Space);
+    TRY(desk.session()->state() == RunState::Running);
+    QCOMPARE(QApplication::focusWidget(), desk.find<QWidget>("pauseButton"));
+    desk.find<QPushButton>("stopButton")->setFocus();
+    QTest::keyClick(desk.find<QPushButton>("stopButton"), Qt::Key_Space);
+    QVERIFY(onCharts());
+    TRY(desk.session()->feed().link() == FeedLink::Ended);
+    QVERIFY(onCharts());
+  }
+
+  void undoDoesNotCrossProjects() {
+    QTemporaryDir folder;
+    Desk desk(folder.path());
+    MainWindow& window = desk.open();
+    window.document().startNew("{\"format\": 1, \"name\": \"first\"}");
+    desk.click("template-quickstart");
+    const auto texts = window.findChildren<QPlainTextEdit*>();
+    const auto json = std::find_if(texts.begin(), texts.end(), [](const QPlainTextEdit* edit) {
+      return edit->accessibleName() == "Project as JSON";
+    });
+    QVERIFY(json != texts.end());
+    QPlainTextEdit* text = *json;
+    const QString before = text->toPlainText();
+    QVERIFY(before.contains("quickstart"));
+    QVERIFY(!text->document()->isUndoAvailable());
+    text->undo();
+    QCOMPARE(text->toPlainText(), before);
+    window.document().startNew({});
+  }
+
+  void mnemonicsAreOfOneThingEach_data() {
+    QTest::addColumn<QString>("page");
+    for (const char* page : {"start", "answer", "configure", "json", "no run", "running", "log", "paused", "ended"})
+      QTest::newRow(page) << page;
+  }
+  void mnemonicsAreOfOneThingEach() {
+    QFETCH(QString, page);
+    QTemporaryDir folder;
+    const QString project = writeTinyProject(folder.path(), "goose", 100'000);
+    Desk desk(folder.path());
+    MainWindow& window = desk.open();
+    if (page == "answer") {
+      desk.click("askPlanner");
+      TRY(desk.isEnabled("makeProject"));
+    } else if (page != "start") {
+      window.open(project);
+      TRY(window.document().isValid());
+    }
+    if (page == "json") window.findChild<ConfigurePage*>()->findChild<QTabWidget*>()->setCurrentIndex(1);
+    if (page == "no run") window.showPage(MainWindow::Page::Train);
+    if (page == "running" || page == "log" || page == "paused" || page == "ended") {
+      window.findChild<QAction*>("startAction")->trigger();
+      TRY(desk.step() >= 2);
+      if (page == "log") desk.find<QTabWidget>("runTabs")->setCurrentIndex(1);
+      if (page == "paused") {
+        desk.click("pauseButton");
+        TRY(desk.isEnabled("continueButton"));
+      } else if (page == "ended") {
+        desk.click("stopButton");
+        TRY(desk.isEnabled("resumeRunButton"));
+      }
+    }
+    const auto mnemonics = mnemonicsOf(window);
+    QVERIFY(mnemonics.size() > 4);
+    for (const QStringList& texts : mnemonics) QVERIFY2(texts.size() == 1, qPrintable(texts.join(", ")));
+    if (desk.session()) {
+      desk.session()->discard();
+      TRY(!window.runs().hasRunHere());
+    }
+  }
+
+  void questionsHaveMnemonics() {
+    QTemporaryDir folder;
+    Desk desk(folder.path());
+    MainWindow& window = desk.open();
+    window.document().setValue("name", "changed");
+    window.close();
+    auto* question = desk.find<QMessageBox>("unsavedQuestion");
+    QVERIFY(question);
+    QSet<QChar> letters;
+    for (const QAbstractButton* button : question->buttons()) letters << mnemonicOf(button->text());
+    QCOMPARE(letters.size(), 3);
+    QVERIFY(!letters.contains(QChar()));
+    question->done(QMessageBox::Cancel);
+    window.document().startNew({});
+  }
+
+  void isAsSmallAsItNeedsToBe_data() {
+    QTest::addColumn<int>("page");
+    QTest::addColumn<QSize>("size");
+    for (const QSize size : {QSize(800, 600), QSize(800, 500), QSize(640, 480)})
+      for (const auto& [page, name] :
+           {std::pair{MainWindow::Page::Start, "start"}, std::pair{MainWindow::Page::Configure, "configure"},
+            std::pair{MainWindow::Page::Train, "train"}})
+        QTest::addRow("%s %dx%d", name, size.width(), size.height()) << static_cast<int>(page) << size;
+  }
+  void isAsSmallAsItNeedsToBe() {
+    QFETCH(int, page);
+    QFETCH(QSize, size);
+    QTemporaryDir folder;
+    const QString project = writeTinyProject(folder.path(), "goose", 30);
+    Desk desk(folder.path());
+    MainWindow& window = desk.open();
+    window.open(project);
+    TRY(window.document().isValid());
+    window.findChild<QAction*>("startAction")->trigger();
+    TRY(desk.session() && desk.session()->feed().link() == FeedLink::Ended);
+    const QSize least = window.minimumSizeHint();
+    QVERIFY2(least.width() <= 640 && least.height() <= 480,
+             qPrintable(QString("%1x%2").arg(least.width()).arg(least.height())));
+    window.showPage(static_cast<MainWindow::Page>(page));
+    window.resize(size);
+    QTest::qWait(50);
+    QCOMPARE(window.size(), size);
+    const QStringList found = clipped(window);
+    QVERIFY2(found.isEmpty(), qPrintable(found.join('\n')));
+  }
+
+  void tellsWhatIsMissing() {
+    QTemporaryDir folder;
+    Desk desk(folder.path());
+    MainWindow& window = desk.open();
+    desk.find<QComboBox>("askModel")->setCurrentText("llama-3-405b");
+    QTest::keyClicks(desk.find<QLineEdit>("askRam"), "16GiB");
+    desk.click("askPlanner");
+    TRY(desk.isEnabled("makeProject"));
+    const QString reason = desk.find<QLabel>("answerReason")->text();
+    QVERIFY2(reason.startsWith("Host memory is too small"), qPrintable(reason));
+    QString texts;
+    for (const QLabel* label : window.findChild<StartPage*>()->findChildren<QLabel*>())
+      if (label->isVisible()) texts += label->text() + '\n';
+    QVERIFY2(!texts.contains("memory."), qPrintable(texts)); // no setting that is not on the page
+    QVERIFY2(texts.contains("; limit: "), qPrintable(texts));
+    QVERIFY2(texts.contains("too much"), qPrintable(texts));
+    // The worst comes first.
+    const auto topOf = [&](const QString& title) {
+      for (const QLabel* label : window.findChild<StartPage*>()->findChildren<QLabel*>())
+        if (label->isVisible() && label->text() == title) return label->mapToGlobal(QPoint()).y();
+      return -1;
+    };
+    QTRY_VERIFY(topOf("Device memory") > 0 && topOf("Host memory") < topOf("Device memory"));
+  }
+
+  void thePageBarIsReachedByTab() {
+    QTemporaryDir folder;
+    Desk desk(folder.path());
+    MainWindow& window = desk.open();
+    auto* bar = desk.find<QToolBar>("pageBar");
+    QSet<QWidget*> reached;
+    for (int i = 0; i < 60; ++i) {
+      QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : &window, Qt::Key_Tab);
+      if (QWidget* focus = QApplication::focusWidget(); focus && bar->isAncestorOf(focus)) reached.insert(focus);
+    }
+    QCOMPARE(reached.size(), 3);
+    QTest::keyClick(bar->widgetForAction(bar->actions().at(1)), Qt::Key_Space);
+    QVERIFY(window.page() == MainWindow::Page::Configure);
+  }
+
+  void placesHaveOneName() {
+    QTemporaryDir folder;
+    const QString project = writeTinyProject(folder.path(), "goose", 30);
+    QVERIFY(QFile::rename(project, folder.filePath("file.json")));
+    Desk desk(folder.path());
+    MainWindow& window = desk.open();
+    window.open(folder.filePath("file.json"));
+    TRY(window.document().isValid());
+    QVERIFY2(window.windowTitle().startsWith("goose"), qPrintable(window.windowTitle()));
+    auto* projects = desk.find<QListWidget>("recentProjects");
+    TRY(projects->item(0)->text().startsWith("goose"));
+    QVERIFY(projects->item(0)->text().contains("file.json"));
+    window.findChild<QAction*>("startAction")->trigger();
+    TRY(desk.session() && desk.session()->feed().link() == FeedLink::Ended);
+    QCOMPARE(desk.session()->name(), QFileInfo(desk.onlyRun()).fileName());
+    const QString row = desk.find<QListWidget>("recentRuns")->item(0)->text();
+    QVERIFY2(row.startsWith(desk.session()->name() + " "), qPrintable(row));
+  }
+
+  /// A run that never came to be has no folder and no progress.
+  void notStarted() {
+    QTemporaryDir folder;
+    Desk desk(folder.path());
+    MainWindow& window = desk.open();
+    window.runs().openRun(folder.filePath("nothing"));
+    TRY(desk.session() && desk.session()->feed().link() == FeedLink::Ended);
+    QVERIFY(!desk.find<QWidget>("runProgress")->isVisible());
+    QVERIFY(!desk.isEnabled("folderButton"));
+  }
+};
+
+QTEST_MAIN(TestWindow)
+#include "test_window.moc"
