@@ -188,14 +188,24 @@ void StartPage::setInterrupted(const std::vector<InterruptedRun>& runs) {
         run.changed > 0
             ? QLocale().toString(QDateTime::fromSecsSinceEpoch(static_cast<qint64>(run.changed)), QLocale::ShortFormat)
             : QString();
-    auto* text = new ElidedLabel(Qt::ElideRight);
-    text->setText(tr("%1, step %2, %3: %4").arg(run.name, countText(run.step), when, run.reason));
+    auto* name = new ElidedLabel;
+    name->setText(run.name);
+    QFont bold = name->font();
+    bold.setBold(true);
+    name->setFont(bold);
+    auto* state = new ElidedLabel(Qt::ElideRight);
+    state->setText(when.isEmpty() ? tr("Step %1: %2").arg(countText(run.step), run.reason)
+                                  : tr("Step %1, %2: %3").arg(countText(run.step), when, run.reason));
+    auto* text = new QVBoxLayout;
+    text->setSpacing(0);
+    text->addWidget(name);
+    text->addWidget(state);
     auto* resume = new QPushButton(icon(QStringLiteral("play")), tr("Resume"));
     resume->setObjectName(QStringLiteral("resumeInterrupted"));
     resume->setAccessibleName(tr("Resume %1").arg(run.name));
     auto* look = new QPushButton(icon(QStringLiteral("chart")), tr("Look"));
     look->setAccessibleName(tr("Look at %1").arg(run.name));
-    layout->addWidget(text, 1);
+    layout->addLayout(text, 1);
     layout->addWidget(resume);
     layout->addWidget(look);
     connect(resume, &QPushButton::clicked, this, [this, run] { Q_EMIT resumeRequested(run.directory); });

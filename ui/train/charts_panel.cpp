@@ -20,7 +20,6 @@
 #include <QResizeEvent>
 #include <QScrollArea>
 #include <QSlider>
-#include <QToolButton>
 #include <QVBoxLayout>
 #include <cmath>
 
@@ -85,10 +84,9 @@ ChartsPanel::ChartsPanel(QWidget* parent)
   auto* fit = new QPushButton(tr("Sho&w all"));
   fit->setObjectName(QStringLiteral("fitCharts"));
   fit->setAutoDefault(false);
-  auto* exports = new QToolButton;
-  exports->setText(tr("E&xport chart"));
+  auto* exports = new QPushButton(tr("E&xport chart"));
   exports->setObjectName(QStringLiteral("exportChart"));
-  exports->setPopupMode(QToolButton::InstantPopup);
+  exports->setAutoDefault(false);
   auto* menu = new QMenu(exports);
   menu->addAction(tr("Picture (PNG)…"), this, [this] { chooseExport(Export::Png); });
   menu->addAction(tr("Drawing (SVG)…"), this, [this] { chooseExport(Export::Svg); });

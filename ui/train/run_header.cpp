@@ -79,7 +79,7 @@ QString figuresOf(const RunSession& session) {
   if (session.evaluation()) parts << RunHeader::tr("validation %1").arg(numberText(session.evaluation()->loss));
   if (const auto silent = session.secondsSilent())
     parts << RunHeader::tr("no news for %1").arg(durationText(std::floor(*silent)));
-  else if (session.isLive())
+  else if (session.isLive() && session.state() != RunState::Paused)
     parts << RunHeader::tr("%1 tokens/s").arg(shortCountText(last.tokensPerSecond));
   if (const auto left = session.secondsLeft()) parts << RunHeader::tr("%1 left").arg(durationText(*left));
   return parts.join(QStringLiteral("  ·  "));
@@ -125,8 +125,9 @@ RunHeader::RunHeader(QWidget* parent)
   layout->setContentsMargins(0, 0, 0, 0);
   auto* top = new QHBoxLayout;
   top->addWidget(m_icon);
-  top->addWidget(m_name, 2);
-  top->addWidget(m_state, 3);
+  top->addWidget(m_name);
+  top->addWidget(m_state);
+  top->addStretch(1);
   layout->addLayout(top);
   auto* middle = new QHBoxLayout;
   middle->addWidget(m_progress, 1);

@@ -43,7 +43,7 @@ class RunSession final : public QObject {
 
   const std::optional<StepMetrics>& last() const { return m_last; }
   std::optional<double> progress() const;    ///< 0 to 1; nothing while the length is not known
-  std::optional<double> secondsLeft() const; ///< nothing before there is a pace
+  std::optional<double> secondsLeft() const; ///< nothing before there is a pace, or while the run stands still
   /// For how long nothing was heard of a run from which news is due: its pace says nothing any more.
   std::optional<double> secondsSilent() const;
   std::int64_t stepOfCheckpoint() const { return m_checkpointStep; } ///< -1: none yet

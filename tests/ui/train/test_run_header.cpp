@@ -84,6 +84,17 @@ class TestRunHeader : public QObject {
     QVERIFY(!figures->text().contains("left") && !figures->text().contains("tokens/s"));
   }
 
+  /// What the pace was is no promise while it stands still.
+  void aPausedRunHasNoPace() {
+    Shown shown;
+    shown.feed->tell({state(RunState::Running, 0, 1000), step(1, 1001, 3), step(2, 1002, 3)});
+    auto* figures = shown.header.findChild<ElidedLabel*>("runFigures");
+    QVERIFY2(figures->text().contains("left") && figures->text().contains("tokens/s"), qPrintable(figures->text()));
+    shown.feed->tell({state(RunState::Paused, 2, 1003)});
+    QVERIFY2(!figures->text().contains("left") && !figures->text().contains("tokens/s"), qPrintable(figures->text()));
+    QVERIFY(figures->text().contains("step 2"));
+  }
+
   /// A host that was never reached: nothing to steer, and what is done about it is in words.
   void remoteRuns() {
     Shown shown("box");
