@@ -1,10 +1,10 @@
 #include "engine/hardware.h"
 
+#include "device/gpus.h"
 #include "hardware/detect.h"
 #include "hardware/nvidia.h"
 #include "hardware/profile_text.h"
-
-#include <fmt/format.h>
+#include "run/device_choice.h"
 
 namespace millrace {
 
@@ -14,15 +14,14 @@ HardwareProfile inspectMachine(const std::vector<std::filesystem::path>& folders
 
 std::vector<std::string> gpuNotices(const HardwareProfile& profile) {
   if (!profile.name.empty()) return {}; // of another machine, or of another day
-  return gpuNotices(profile, false);
+  const int release = cudaRelease();
+  return release == 0 ? gpuNotices(profile, false) : gpuNotices(profile, true, release);
 }
 
 Status checkDevice(const std::string& device, const std::string& what) {
-  if (device == "auto" || device == "cpu") return {};
-  const bool number = device.starts_with("cuda:") && device.size() > 5 && device.size() < 10 &&
-                      device.find_first_not_of("0123456789", 5) == std::string::npos;
-  if (!number) return badInput(fmt::format("{} is '{}', expected auto, cpu or cuda:N", what, device));
-  return badInput(fmt::format("{} is {}, but this program was built without CUDA: use auto or cpu", what, device));
+  const bool gpu = device.starts_with("cuda:");
+  MILLRACE_CHECK(chooseDevice(device, what, gpu ? detectHardware() : HardwareProfile(), cudaRelease()));
+  return {};
 }
 
 std::string hardwareReport(const HardwareProfile& profile) {

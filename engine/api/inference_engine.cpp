@@ -8,20 +8,31 @@
 
 namespace millrace {
 
-ComputeLimits computeLimits(const ComputeOptions& options) {
-  const HardwareProfile profile = detectHardware();
+Result<ComputeLimits> computeLimits(const ComputeOptions& options) {
   ComputeLimits limits;
-  limits.threads = options.threads > 0 ? options.threads : std::max(1, profile.cpu.usableCores);
+  limits.profile = detectHardware();
+  MILLRACE_TRY(limits.choice, readyDevice(options.device, "the device", limits.profile));
+  limits.threads = options.threads > 0 ? options.threads : std::max(1, limits.profile.cpu.usableCores);
   // A tenth is left to everything else on the machine. The CPU's device memory is a part of the same RAM.
-  const Bytes free = profile.memory.usable - profile.memory.usable / 10;
-  limits.device = options.deviceLimit > 0 ? options.deviceLimit : free;
+  const Bytes free = limits.profile.memory.usable - limits.profile.memory.usable / 10;
   limits.host = options.hostLimit > 0 ? options.hostLimit : free;
+  limits.device = free;
+  if (limits.gpu()) {
+    const GpuFacts& gpu = limits.profile.nvidia.gpus[static_cast<std::size_t>(limits.choice.gpu)];
+    limits.device = std::max<Bytes>(0, gpu.memoryFree - limits.choice.driverBytes);
+  }
+  if (options.deviceLimit > 0) limits.device = options.deviceLimit;
   return limits;
+}
+
+Result<std::unique_ptr<Device>> openDevice(const ComputeLimits& limits, ThreadPool& pool, Bytes deviceLimit,
+                                           Bytes hostLimit) {
+  return openChosen(limits.choice, limits.profile, pool, deviceLimit, hostLimit);
 }
 
 Result<InferenceEngine> InferenceEngine::create(const SavedModel& source, const ComputeOptions& options,
                                                 const Shape& shape) {
-  const ComputeLimits limits = computeLimits(options);
+  MILLRACE_TRY(const ComputeLimits limits, computeLimits(options));
   PlanRequest request;
   request.shape.rows = shape.rows;
   request.shape.context = shape.context;
@@ -34,7 +45,7 @@ Result<InferenceEngine> InferenceEngine::create(const SavedModel& source, const 
   MILLRACE_TRY(const MemoryPlan plan, planMemory(source.spec(), request));
   const Bytes needed = plan.total(MemoryTier::Device) + plan.total(MemoryTier::Host);
   const Bytes free = std::max(limits.device, limits.host);
-  if (options.deviceLimit == 0 && options.hostLimit == 0 && needed > free)
+  if (!limits.gpu() && options.deviceLimit == 0 && options.hostLimit == 0 && needed > free)
     return failure(ErrorKind::DoesNotFit,
                    fmt::format("the model needs {} of memory and {} can be taken; compute in bf16, allow a shorter "
                                "context, or close other programs",
@@ -42,7 +53,8 @@ Result<InferenceEngine> InferenceEngine::create(const SavedModel& source, const 
 
   InferenceEngine engine;
   engine.m_pool = std::make_unique<ThreadPool>(limits.threads);
-  engine.m_device = createCpuDevice(*engine.m_pool, plan.total(MemoryTier::Device), plan.total(MemoryTier::Host));
+  MILLRACE_TRY(engine.m_device,
+               openDevice(limits, *engine.m_pool, plan.total(MemoryTier::Device), plan.total(MemoryTier::Host)));
   MILLRACE_TRY(engine.m_runner, ForwardRunner::create(*engine.m_device, *engine.m_pool, source.spec(), plan));
   MILLRACE_CHECK(loadWeights(engine.m_runner->store(), *engine.m_runner->streams().copyIn, source.blockValues()));
   return engine;

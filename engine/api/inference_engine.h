@@ -4,6 +4,7 @@
 
 #include "api/saved_model.h"
 #include "engine/compute_options.h"
+#include "run/device_choice.h"
 #include "train/forward_runner.h"
 
 #include <memory>
@@ -34,12 +35,19 @@ class InferenceEngine {
   std::unique_ptr<ForwardRunner> m_runner;
 };
 
-/// Threads to compute with and memory that may be taken, defaults filled in from the machine.
+/// What computes, threads to compute with and memory that may be taken, defaults filled in from the machine.
 struct ComputeLimits {
+  HardwareProfile profile;
+  DeviceChoice choice;
   int threads = 1;
   Bytes device = 0;
   Bytes host = 0;
+  bool gpu() const { return choice.gpu >= 0; }
 };
-ComputeLimits computeLimits(const ComputeOptions& options);
+/// Makes the context of a GPU that is chosen. Errors: readyDevice()'s.
+Result<ComputeLimits> computeLimits(const ComputeOptions& options);
+/// The device that was chosen.
+Result<std::unique_ptr<Device>> openDevice(const ComputeLimits& limits, ThreadPool& pool, Bytes deviceLimit,
+                                           Bytes hostLimit);
 
 } // namespace millrace

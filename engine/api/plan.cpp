@@ -5,10 +5,12 @@
 #include "api/plan_notes.h"
 #include "api/plan_outlook.h"
 #include "api/planning.h"
+#include "device/gpus.h"
 #include "model/blocks.h"
 #include "project/overrides.h"
 #include "project/project_file.h"
 #include "project/project_model.h"
+#include "run/device_choice.h"
 #include "train/rehearsal.h"
 
 #include <algorithm>
@@ -111,15 +113,25 @@ constexpr double rehearsalSeconds = 1;
 /// The step's time with its compute as timed here and now. What is too large to be timed is a note.
 Status rehearseReport(const Planning& planning, PlanOutcome& outcome, const ModelSpec& spec, const StepRates& rates,
                       PlanReport& report) {
-  if (planning.target().gpu >= 0 || !planning.profile().name.empty())
-    return badInput("--rehearse times layers on this machine's CPU: it goes with no other machine and no GPU");
+  const bool gpu = planning.target().gpu >= 0;
+  if (!planning.profile().name.empty() || planning.target().gpus > 1 || (gpu && cudaRelease() == 0))
+    return badInput("--rehearse times layers on this machine: it goes with no other machine, with one GPU at most and "
+                    "with none that this program was not built for");
   PlannedStep& step = outcome.step;
   const RunShape& shape = step.memory.shape;
   ThreadPool pool(rates.threads);
-  const RehearsalLimits limits{planning.usableNow() / rehearsalShare, rates.products * rehearsalSeconds};
+  const Bytes free = gpu ? planning.profile().nvidia.gpus[static_cast<std::size_t>(planning.target().gpu)].memoryFree
+                         : planning.usableNow();
+  const RehearsalLimits limits{std::min(free, planning.usableNow()) / rehearsalShare,
+                               rates.products * rehearsalSeconds};
+  DeviceChoice choice;
+  choice.gpu = planning.target().gpu;
+  const DeviceOpener open = [&](Bytes device, Bytes host) {
+    return openChosen(choice, planning.profile(), pool, device, host);
+  };
   Result<Rehearsal> rehearsal = failed("");
   try {
-    rehearsal = rehearse(pool, spec, shape, limits);
+    rehearsal = rehearse(open, pool, spec, shape, limits);
   } catch (const EngineException& problem) {
     rehearsal = tl::unexpected<Error>(problem.error());
   }
@@ -129,7 +141,7 @@ Status rehearseReport(const Planning& planning, PlanOutcome& outcome, const Mode
   }
   step.work = withRehearsal(step.work, *rehearsal, spec, shape);
   const double computeBindsFrom = report.time.computeBindsFrom;
-  step.time = predictStep(step.work, rates, false);
+  step.time = predictStep(step.work, rates, shape.updateSlots > 0);
   report.time = describeTime(planning, step, static_cast<double>(report.tokensPerStep), true);
   // Predicted at other rates than those that the rehearsal found: told where both agree.
   const bool binds = step.time.computeBinds;
@@ -160,9 +172,7 @@ std::string_view toString(Verdict verdict) {
 Result<PlanReport> planProject(FileSystem& files, const Project& project, const std::string& source,
                                const HardwareProfile& profile, const PlanOptions& options) {
   MILLRACE_TRY(const ModelSpec spec, readProjectModel(files, project, source));
-  if (profile.name.empty() && options.gpus == 0)
-    MILLRACE_CHECK(checkDevice(project.training.device, source + ": training.device"));
-  MILLRACE_TRY(const Planning planning, Planning::create(files, project, profile, options));
+  MILLRACE_TRY(const Planning planning, Planning::create(files, project, source, profile, options));
   MILLRACE_TRY(PlanOutcome outcome, planning.plan(project, spec));
   PlannedStep& step = outcome.step;
   const TrainingConfig& training = project.training;

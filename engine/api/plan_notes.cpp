@@ -1,6 +1,7 @@
 #include "api/plan_notes.h"
 
 #include "api/plan_outlook.h"
+#include "device/gpus.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -14,8 +15,9 @@ using Notes = std::vector<std::string>;
 
 /// What this version cannot carry out.
 void addPlanOnly(const Planning& planning, const PlannedStep& step, Notes& notes) {
-  if (planning.target().gpu >= 0)
-    notes.push_back("plan only: this build trains on the CPU; the GPU's times and memory are what the plan says of it");
+  if (planning.target().gpu >= 0 && cudaRelease() == 0)
+    notes.push_back("plan only: this program was built without CUDA and trains on the CPU; the GPU's times and memory "
+                    "are what the plan says of it");
   if (planning.target().gpus > 1) notes.push_back("plan only: training on several GPUs is not part of this version");
   if (step.memory.total(MemoryTier::Disk) > 0)
     notes.push_back("plan only: state on NVMe is planned but not yet trained with");

@@ -1,7 +1,9 @@
 #include "api/planning.h"
 
+#include "device/gpus.h"
 #include "hardware/rate_text.h"
 #include "model/blocks.h"
+#include "run/device_choice.h"
 #include "run/plan_rates.h"
 
 #include <algorithm>
@@ -14,8 +16,6 @@ namespace millrace {
 
 namespace {
 
-/// Of a CUDA context, until one is measured: the driver, cuBLAS and our kernels.
-constexpr Bytes assumedContext = 600 * MiB;
 /// Of this program on a machine that is only described.
 constexpr Bytes assumedProgram = 96 * MiB;
 /// Threads' stacks and arenas, kernels that are made on demand and what libraries set up once training begins: measured
@@ -66,12 +66,19 @@ HardwareProfile describedAs(HardwareProfile profile, const TierOverrides& has) {
   return profile;
 }
 
-/// The GPUs to plan for, as indices of the profile's; none: the CPU computes. Those that have memory, in their order,
-/// the one that training.device names first.
-Result<std::vector<std::size_t>> chosenGpus(const Project& project, const HardwareProfile& profile, int gpus) {
+/// The GPUs to plan for, as indices of the profile's; none: the CPU computes. Of this machine, unless somebody asks for
+/// GPUs, what a run would compute on; else those that have memory, in their order, the one that training.device names
+/// first.
+Result<std::vector<std::size_t>> chosenGpus(const Project& project, const std::string& source,
+                                            const HardwareProfile& profile, int gpus) {
   const std::string& device = project.training.device;
   const bool here = profile.name.empty();
   const std::string machine = here ? "this machine" : profile.name;
+  if (here && gpus == 0) { // what a run would take
+    MILLRACE_TRY(const DeviceChoice choice, chooseDevice(device, source + ": training.device", profile, cudaRelease()));
+    if (choice.gpu < 0) return std::vector<std::size_t>();
+    return std::vector<std::size_t>{static_cast<std::size_t>(choice.gpu)};
+  }
   std::vector<std::size_t> usable;
   for (std::size_t i = 0; i < profile.nvidia.gpus.size(); ++i)
     if (profile.nvidia.gpus[i].memoryTotal > 0) usable.push_back(i);
@@ -92,8 +99,6 @@ Result<std::vector<std::size_t>> chosenGpus(const Project& project, const Hardwa
                                   usable.size(), usable.size() == 1 ? "" : "s"),
                       "training.device");
     std::rotate(usable.begin(), named, named + 1);
-  } else if (here && gpus == 0) {
-    usable.clear(); // this build computes on the CPU; a GPU is planned for when somebody asks for it
   }
   usable.resize(std::min(usable.size(), static_cast<std::size_t>(std::max(1, gpus))));
   return usable;
@@ -138,12 +143,12 @@ bool holds(const std::vector<Path>& directories, const std::string& folder) {
 
 } // namespace
 
-Result<Planning> Planning::create(FileSystem& files, const Project& project, const HardwareProfile& profile,
-                                  const PlanOptions& options) {
+Result<Planning> Planning::create(FileSystem& files, const Project& project, const std::string& source,
+                                  const HardwareProfile& profile, const PlanOptions& options) {
   Planning planning;
   PlanTarget& target = planning.m_target;
   const bool described = !profile.name.empty();
-  MILLRACE_TRY(const std::vector<std::size_t> gpus, chosenGpus(project, profile, options.gpus));
+  MILLRACE_TRY(const std::vector<std::size_t> gpus, chosenGpus(project, source, profile, options.gpus));
   target.gpu = gpus.empty() ? -1 : static_cast<int>(gpus.front());
   target.gpus = std::max(1, options.gpus);
   const NvmeConfig& nvme = project.memory.nvme;
@@ -159,7 +164,7 @@ Result<Planning> Planning::create(FileSystem& files, const Project& project, con
     disk.free = disk.total = options.budgets.disk.value_or(nvme.limit);
     machine.disks.push_back(disk);
   }
-  machine = withRates(files, std::move(machine), project, &planning.m_ratesNotice);
+  machine = withRates(files, std::move(machine), project, target.gpu, &planning.m_ratesNotice);
   if (!gpus.empty()) machine.nvidia.gpus[gpus.front()] = leastOf(machine.nvidia.gpus, gpus);
   for (const DiskFacts& disk : machine.disks)
     if (!planning.m_checkpointDisk || holds(nvme.directories, planning.m_checkpointDisk->folder))
@@ -168,8 +173,8 @@ Result<Planning> Planning::create(FileSystem& files, const Project& project, con
   if (std::any_of(machine.disks.begin(), machine.disks.end(), isNamed))
     std::erase_if(machine.disks, [&](const DiskFacts& disk) { return !isNamed(disk); });
   planning.m_usableNow = profile.memory.usable;
-  for (const DataSourceSpec& source : project.data.sources)
-    for (const Path& path : source.paths)
+  for (const DataSourceSpec& data : project.data.sources)
+    for (const Path& path : data.paths)
       if (const auto file = files.open(path, OpenMode::Read))
         if (const auto size = (*file)->size()) planning.m_dataBytes += *size;
   if (!described) planning.m_residentBytes = residentBytes();
@@ -232,7 +237,7 @@ MemoryLimits Planning::limitsOf(const Project& project, const ModelSpec& spec) c
     limits.disk.bytes = std::max<Bytes>(0, limits.disk.bytes - checkpoints);
     limits.disk.origin += fmt::format(", less {} for checkpoints", formatBytes(checkpoints));
   }
-  limits.device.bytes = std::max<Bytes>(0, limits.device.bytes - driverBytes());
+  if (m_target.gpu >= 0) limits = withoutDriver(std::move(limits), driverBytes());
   if (!limits.host.set) limits.host.bytes = std::max<Bytes>(0, limits.host.bytes - programBytes(project, spec));
   return limits;
 }

@@ -25,14 +25,14 @@ struct PlanOutcome {
 
 class Planning {
  public:
-  /// The profile as the user gave it; rates are filled in here.
-  static Result<Planning> create(FileSystem& files, const Project& project, const HardwareProfile& profile,
-                                 const PlanOptions& options);
+  /// The profile as the user gave it; rates are filled in here. source: the project's name in errors.
+  static Result<Planning> create(FileSystem& files, const Project& project, const std::string& source,
+                                 const HardwareProfile& profile, const PlanOptions& options);
 
   /// The machine with the disks that state may live on, and all rates.
   const HardwareProfile& profile() const { return m_profile; }
   const PlanTarget& target() const { return m_target; }
-  /// What the driver takes of the device's memory before anything of ours.
+  /// What the driver is assumed to take of the device's memory before anything of ours; a run measures it.
   Bytes driverBytes() const;
   /// What the program takes of host memory besides what is planned.
   Bytes programBytes(const Project& project, const ModelSpec& spec) const;

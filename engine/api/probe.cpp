@@ -16,7 +16,7 @@ Result<ProbeReport> probeMachine(FileSystem& files, const ProbeOptions& options)
   std::vector<Path> folders;
   if (!options.disk.empty()) folders.push_back(options.disk);
   const HardwareProfile profile = detectHardware(folders);
-  const ComputeLimits limits = computeLimits(options.compute);
+  MILLRACE_TRY(const ComputeLimits limits, computeLimits(options.compute));
   // The CPU's device memory is a part of the same RAM: what is stated holds for both together.
   const Bytes bytes = std::min({options.memory, limits.host / 4, limits.device / 4});
   if (bytes < leastProbeMemory)
@@ -25,9 +25,11 @@ Result<ProbeReport> probeMachine(FileSystem& files, const ProbeOptions& options)
                                formatBytes(leastProbeMemory), formatBytes(bytes)));
   try {
     ThreadPool pool(limits.threads);
-    const auto device = createCpuDevice(pool, bytes, bytes);
+    MILLRACE_TRY(const auto device, openDevice(limits, pool, bytes, bytes));
     ProbeReport report;
-    report.machine = machineKey(profile, limits.threads, device->name());
+    report.machine = machineKey(
+        profile, limits.threads,
+        limits.gpu() ? limits.profile.nvidia.gpus[static_cast<std::size_t>(limits.choice.gpu)].name : device->name());
     report.measuredAt = formatWallTime(std::chrono::system_clock::now());
     MILLRACE_CHECK(runProbes(files, {pool, *device, bytes}, options, report));
     for (ProbedDisk& disk : report.disks)

@@ -76,6 +76,11 @@ class Device {
   virtual HostSignal createHostSignal() = 0;
   virtual Kernels& kernels() = 0;
   virtual MemoryUse memoryUse(MemorySpace space) const = 0;
+  /// What a person should know of how it came out, such as host memory that is copied from more slowly.
+  virtual std::vector<std::string> notices() const { return {}; }
+  /// From now on copies between host and device go at this rate at most, each way, as over a slower link; for
+  /// measurements. Before the first stream is made. Nothing on the CPU, which has no link.
+  virtual void limitLink(double /*bytesPerSecond*/) {}
 };
 
 /// The CPU standing in for an accelerator: its device memory is a capped part of RAM, and every stream has its own

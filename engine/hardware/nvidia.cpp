@@ -132,6 +132,12 @@ std::vector<std::string> gpuNotices(const HardwareProfile& profile, bool builtWi
                                   "Fix: run nvidia-modprobe as root, or start the container with its GPUs.",
                                   describe(own)));
   }
+  for (const GpuFacts& gpu : own)
+    if (gpu.capability && *gpu.capability < ComputeCapability{8, 0})
+      notices.push_back(
+          fmt::format("{} is not used: its compute capability is {}.{}, and training needs 8.0 (Ampere) or "
+                      "newer.",
+                      describe({gpu}), gpu.capability->major, gpu.capability->minor));
   return notices;
 }
 

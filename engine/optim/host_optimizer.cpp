@@ -1,7 +1,5 @@
 #include "optim/host_optimizer.h"
 
-#include "device/cpu/ops/adamw.h"
-
 #include <chrono>
 
 namespace millrace {
@@ -12,7 +10,7 @@ namespace {
 constexpr std::int64_t smallRange = 16 * 1024;
 } // namespace
 
-HostOptimizer::HostOptimizer(ThreadPool& pool) : m_pool(pool), m_thread([this] { work(); }) {}
+HostOptimizer::HostOptimizer(ThreadPool& pool, AdamWIsa isa) : m_pool(pool), m_isa(isa), m_thread([this] { work(); }) {}
 
 HostOptimizer::~HostOptimizer() {
   {
@@ -61,16 +59,15 @@ void HostOptimizer::work() {
 
 void HostOptimizer::execute(const HostUpdate& update) {
   const auto start = std::chrono::steady_clock::now();
-  const AdamWIsa isa = bestAdamWIsa();
   std::vector<const AdamWArgs*> small;
   for (const AdamWArgs& range : update.ranges) {
     if (range.m.shape[0] <= smallRange)
       small.push_back(&range);
     else
-      adamWUpdate(m_pool, range, isa);
+      adamWUpdate(m_pool, range, m_isa);
   }
   m_pool.parallelFor(static_cast<std::int64_t>(small.size()),
-                     [&](std::int64_t i) { adamWUpdate(*small[static_cast<std::size_t>(i)], isa); });
+                     [&](std::int64_t i) { adamWUpdate(*small[static_cast<std::size_t>(i)], m_isa); });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   Lock lock(m_mutex);
   m_busySeconds += seconds;

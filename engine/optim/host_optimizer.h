@@ -5,6 +5,7 @@
 
 #include "base/mutex.h"
 #include "base/thread_pool.h"
+#include "device/cpu/ops/adamw.h"
 #include "device/kernels.h"
 #include "device/stream.h"
 
@@ -22,7 +23,7 @@ struct HostUpdate {
 
 class HostOptimizer {
  public:
-  explicit HostOptimizer(ThreadPool& pool);
+  explicit HostOptimizer(ThreadPool& pool, AdamWIsa isa = bestAdamWIsa());
   /// Updates not begun are failed, so that nothing waits for them for ever.
   ~HostOptimizer();
 
@@ -35,6 +36,7 @@ class HostOptimizer {
   void execute(const HostUpdate& update);
 
   ThreadPool& m_pool;
+  const AdamWIsa m_isa;
   mutable Mutex m_mutex;
   Condition m_submitted;
   std::deque<HostUpdate> m_updates MILLRACE_GUARDED_BY(m_mutex);

@@ -15,6 +15,9 @@ using enum MemoryTier;
 constexpr int diskBuffers = 3;
 constexpr Bytes diskPiece = 64 * MiB;
 
+/// Elements in an update slot: enough that copies of it run at full speed.
+constexpr std::int64_t updatePiece = 4 << 20;
+
 /// For visits: adds up what they give.
 auto into(TierTotals& totals) {
   return [&totals](const auto&, MemoryTier tier, MemoryCategory, Bytes bytes) { totals[tier] += alignUp(bytes); };
@@ -153,6 +156,17 @@ void MemoryLayout::visitSlots(const HomeCounts& counts, const Add& add) const {
   }
 }
 
+/// What the device updates for the host passes through these in pieces.
+template <class Add>
+void MemoryLayout::visitUpdateSlots(const HomeCounts& counts, const Add& add) const {
+  const bool head =
+      !m_spec.tiedEmbeddings && (counts.head == UnitHome::Host || counts.head == UnitHome::WeightsOnDevice);
+  if (counts[UnitHome::Host] + counts[UnitHome::WeightsOnDevice] == 0 && !head) return;
+  const std::int64_t elements = std::min(updatePiece, units().front().elements);
+  for (int slot = 0; slot < m_shape.updateSlots; ++slot)
+    add([&] { return name::updateSlot(slot); }, Device, MemoryCategory::UpdateSlots, elements * updateSlotBytes);
+}
+
 /// Buffers in host memory of units with planes on disk: weights on their way to the device, gradients on their way
 /// to the disk, state while AdamW works on it. Each is large enough for any of these units.
 template <class Add>
@@ -233,6 +247,7 @@ TierTotals MemoryLayout::totals(const HomeCounts& counts) const {
   for (std::size_t home = 0; home < unitHomes; ++home) addTimes(totals, counts.layers[home], m_layerTotals[home]);
   addTimes(totals, 1, m_headTotals[static_cast<std::size_t>(counts.head)]);
   visitSlots(counts, ofEachDevice(m_shape, into(totals)));
+  visitUpdateSlots(counts, into(totals));
   visitDiskBuffers(counts, into(totals));
   return totals;
 }
@@ -248,6 +263,7 @@ MemoryPlan MemoryLayout::plan(std::vector<UnitHome> homes) const {
   for (std::size_t u = 0; u < units().size(); ++u) visitState(u, homes[u], add);
   for (std::size_t u = 0; u < units().size(); ++u) visitResident(u, homes[u], add);
   visitSlots(counts, ofEachDevice(m_shape, add));
+  visitUpdateSlots(counts, add);
   visitDiskBuffers(counts, add);
   visitActivations(ofEachDevice(m_shape, add));
   plan.homes = std::move(homes);

@@ -70,6 +70,8 @@ class MemoryLayout {
   template <class Add>
   void visitSlots(const HomeCounts& counts, const Add& add) const;
   template <class Add>
+  void visitUpdateSlots(const HomeCounts& counts, const Add& add) const;
+  template <class Add>
   void visitDiskBuffers(const HomeCounts& counts, const Add& add) const;
   template <class Add>
   void visitActivations(const Add& add) const;

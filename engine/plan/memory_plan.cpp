@@ -3,7 +3,9 @@
 #include "plan/memory_layout.h"
 
 #include <algorithm>
+#include <cassert>
 #include <fmt/format.h>
+#include <map>
 
 namespace millrace {
 
@@ -65,6 +67,8 @@ std::string_view toString(MemoryCategory category) {
     return "staging";
   case MemoryCategory::KeyValueCache:
     return "key/value cache";
+  case MemoryCategory::UpdateSlots:
+    return "update slots";
   }
   return "unknown";
 }
@@ -111,6 +115,9 @@ std::string residentNarrowGradients(std::int64_t unit) {
 }
 std::string landing(int slot) {
   return fmt::format("gradient landing {}", slot);
+}
+std::string updateSlot(int slot) {
+  return fmt::format("update slot {}", slot);
 }
 std::string diskWeights(int slot) {
   return fmt::format("weights read from disk {}", slot);
@@ -182,6 +189,27 @@ bool waitsInFp32(BlockKind kind) {
 
 MemoryPlan layOutMemory(const ModelSpec& spec, const RunShape& shape, std::vector<UnitHome> homes) {
   return MemoryLayout(spec, shape).plan(std::move(homes));
+}
+
+MemoryPlan aliasLayers(const ModelSpec& spec, MemoryPlan plan, std::int64_t sets) {
+  const std::vector<BlockSpec> blocks = blocksOf(spec);
+  std::map<std::string, std::string> shared; // a plane's name, and whose memory it has
+  for (const BlockSpec& block : blocks) {
+    if (block.layer < sets) continue;
+    assert(plan.homes[static_cast<std::size_t>(block.layer)] == UnitHome::Host);
+    const auto owner = std::find_if(blocks.begin(), blocks.end(), [&](const BlockSpec& other) {
+      return other.layer == block.layer % sets && other.kind == block.kind;
+    });
+    for (const Plane plane :
+         {Plane::Weights, Plane::Remainder, Plane::Moment1, Plane::Moment2, Plane::Gradient, Plane::Partial})
+      shared[allocation_name::plane(plane, block)] = allocation_name::plane(plane, *owner);
+  }
+  for (Allocation& allocation : plan.allocations)
+    if (const auto found = shared.find(allocation.name); found != shared.end()) {
+      allocation.sharedWith = found->second;
+      allocation.bytes = 0;
+    }
+  return plan;
 }
 
 } // namespace millrace

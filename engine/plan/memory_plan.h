@@ -30,6 +30,7 @@ enum class MemoryCategory {
   Tables, ///< rotary tables, scalars
   Staging,
   KeyValueCache,
+  UpdateSlots, ///< pieces of state that the device updates for the host
 };
 
 std::string_view toString(MemoryTier tier);
@@ -40,6 +41,7 @@ struct Allocation {
   MemoryTier tier = MemoryTier::Host;
   MemoryCategory category = MemoryCategory::Weights;
   Bytes bytes = 0;
+  std::string sharedWith = {}; ///< another allocation, whose bytes these are; then bytes is 0
 };
 
 /// Where a stream unit's state lives and how its weights reach the kernels.
@@ -81,6 +83,9 @@ struct MemoryPlan {
   RunShape shape;
   std::vector<UnitHome> homes; ///< per unit of unitsOf()
   std::vector<Allocation> allocations;
+  /// Of each block with its state in host memory, tables aside: the share that AdamW updates on the device, through the
+  /// update slots, while the host updates the rest.
+  double deviceUpdateShare = 0;
   Bytes deviceLimit = 0;
   Bytes hostLimit = 0;
   Bytes diskLimit = 0;
@@ -103,6 +108,7 @@ std::string residentWeights(std::int64_t unit);
 std::string residentGradients(std::int64_t unit);
 std::string residentNarrowGradients(std::int64_t unit);
 std::string landing(int slot);
+std::string updateSlot(int slot);
 std::string diskWeights(int slot);
 std::string diskGradients(int slot);
 std::string diskState(int slot);
@@ -133,10 +139,17 @@ struct BatchLayout {
   Bytes bytes = 0;
 };
 
+/// Bytes that an element takes in an update slot: weight, or hi and lo; both moments; gradient.
+constexpr Bytes updateSlotBytes = 16;
+
 /// Gradients of these blocks always wait in fp32: their rows are added to from several sides.
 bool waitsInFp32(BlockKind kind);
 
 /// All allocations of a run with these settings, homes by unit of unitsOf(). Limits are left 0.
 MemoryPlan layOutMemory(const ModelSpec& spec, const RunShape& shape, std::vector<UnitHome> homes);
+
+/// The plan with layers that share `sets` sets of host memory in turn: the work of a model in the memory of a few of
+/// its layers, for measurements. What is computed means nothing. Layers must all have the home Host.
+MemoryPlan aliasLayers(const ModelSpec& spec, MemoryPlan plan, std::int64_t sets);
 
 } // namespace millrace

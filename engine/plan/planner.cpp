@@ -31,7 +31,11 @@ struct Candidate {
   bool offload;
   std::int64_t group;
   int activationSlots;
+  int updateSlots;
 };
+
+/// One comes in, one is updated, one goes out.
+constexpr int splitUpdateSlots = 3;
 
 /// Group sizes from one group to k: the smallest ones for their number of groups, which is doubled and has the halfway
 /// numbers between.
@@ -51,16 +55,22 @@ std::vector<Candidate> candidates(const PlanRequest& request) {
   const auto add = [&](Recompute recompute, bool offload, std::int64_t group, int slots) {
     if (request.recompute && *request.recompute != recompute) return;
     if (request.offloadActivations && *request.offloadActivations != offload) return;
-    all.push_back({recompute, offload, group, offload ? slots : 0});
+    all.push_back({recompute, offload, group, offload ? slots : 0, 0});
   };
   using enum Recompute;
-  if (!request.shape.training) return {{Full, false, 1, 0}};
+  if (!request.shape.training) return {{Full, false, 1, 0, 0}};
   const std::vector<std::int64_t> groups = request.group ? std::vector{std::min(*request.group, k)} : groupSizes(k);
   for (const std::int64_t group : groups) {
     for (const Recompute policy : {None, Selective, Full}) add(policy, false, group, 0);
     for (const int slots : {4, 3})
       for (const Recompute policy : {Full, Selective, None}) add(policy, true, group, slots);
   }
+  // With clipping off updates run all the time, and forward does not wait for them.
+  if (request.splitUpdates && request.shape.clip != ClipMode::Off)
+    for (std::size_t i = 0, count = all.size(); i < count; ++i) {
+      all.push_back(all[i]);
+      all.back().updateSlots = splitUpdateSlots;
+    }
   return all;
 }
 
@@ -70,6 +80,7 @@ RunShape shapeOf(const PlanRequest& request, const Candidate& candidate) {
   shape.offloadActivations = candidate.offload;
   shape.activationSlots = candidate.activationSlots;
   shape.group = candidate.group;
+  shape.updateSlots = candidate.updateSlots;
   return shape;
 }
 
@@ -187,8 +198,13 @@ PlannedStep predict(const MemoryLayout& layout, const PlanRequest& request, Memo
   const StepRates rates = request.rates.value_or(ordinaryRates());
   const StepCount count(layout);
   step.work = count.work(step.memory.homes);
-  step.time = predictStep(step.work, rates, request.splitUpdates);
-  step.computeBindsFrom = computeBindsFrom(count, step, rates, request.splitUpdates);
+  const bool split = step.memory.shape.updateSlots > 0;
+  step.time = predictStep(step.work, rates, split);
+  step.computeBindsFrom = computeBindsFrom(count, step, rates, split);
+  if (split) {
+    const double movable = step.work.hostUpdates - step.work.tableUpdates;
+    step.memory.deviceUpdateShare = movable > 0 ? std::min(1.0, step.time.updatedOnDevice / movable) : 0;
+  }
   return step;
 }
 
@@ -270,13 +286,13 @@ Result<PlannedStep> planStep(const ModelSpec& spec, const PlanRequest& request) 
     return planInference(spec, request);
   }
   MILLRACE_CHECK(leastMemory(spec, request));
-  const PlacementGoal goal{limitsOf(request), request.rates.value_or(ordinaryRates()), request.splitUpdates,
-                           request.placement};
+  const StepRates rates = request.rates.value_or(ordinaryRates());
   const auto parts = std::make_shared<const ModelParts>(spec);
   std::optional<Placement> best;
   std::optional<Candidate> chosen;
   for (const Candidate& candidate : candidates(request)) {
     const MemoryLayout layout(spec, shapeOf(request, candidate), parts);
+    const PlacementGoal goal{limitsOf(request), rates, candidate.updateSlots > 0, request.placement};
     const std::optional<Placement> found = PlacementSearch(layout, goal).best(best ? best->cost : INFINITY);
     if (!found) continue;
     best = found;

@@ -24,6 +24,7 @@ struct RunShape {
   int slots = 2; ///< weight buffers that layers stream through
   bool offloadActivations = false;
   int activationSlots = 0;      ///< device buffers of kept activations when they are offloaded
+  int updateSlots = 0;          ///< device buffers in which AdamW updates pieces of blocks whose state is on the host
   int devices = 1;              ///< that share the state on the host, each on micro-batches of its own
   bool training = true;         ///< false: weights alone, forward alone
   std::int64_t cacheTokens = 0; ///< positions of a key/value cache, for generation

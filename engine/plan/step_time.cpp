@@ -84,7 +84,7 @@ double movedUpdates(const StepWork& work, const StepRates& rates, double phase, 
     const Beside beside = besideForward(work, rates, phase, computing, moved);
     return beside.seconds() + beside.end(units);
   };
-  double least = 0, most = work.hostUpdates;
+  double least = 0, most = work.hostUpdates - work.tableUpdates;
   for (int i = 0; i < 40; ++i) {
     const double first = least + (most - least) / 3;
     const double second = most - (most - least) / 3;

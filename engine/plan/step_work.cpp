@@ -105,10 +105,12 @@ StepCount::StepCount(const MemoryLayout& layout) : m_layout(layout) {
   // Tables are updated where their rows are gathered.
   for (const BlockSpec& block : layout.blocks())
     if (block.kind == BlockKind::Embedding || block.kind == BlockKind::Positions)
-      m_base.hostUpdates += static_cast<double>(block.elements);
+      m_base.tableUpdates += static_cast<double>(block.elements);
+  m_base.hostUpdates = m_base.tableUpdates;
   const auto weights = static_cast<double>(shape.weightBytes());
   const auto state = static_cast<double>(layout.updateBytes());
-  m_base.updateBytesIn = state + static_cast<double>(layout.waitingBytes(BlockKind::Mlp)); // the weights come anyway
+  // The weights come for the update, and when it has taken them home they come again for forward.
+  m_base.updateBytesIn = state + weights + static_cast<double>(layout.waitingBytes(BlockKind::Mlp));
   m_base.updateBytesOut = state + weights;
 }
 

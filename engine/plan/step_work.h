@@ -24,6 +24,7 @@ struct StepWork {
   double tokens = 0;
   double units = 0;         ///< that a phase walks through: layers and the head
   double hostUpdates = 0;   ///< parameters that AdamW updates on the host, in memory
+  double tableUpdates = 0;  ///< of these the ones of tables, which stay there whatever waits for them
   double diskUpdates = 0;   ///< the same, whose state comes from disk
   double deviceUpdates = 0; ///< on the device
   double updateBytesIn = 0; ///< bytes a parameter to bring to the device so that AdamW can run there

@@ -167,14 +167,20 @@ HardwareProfile withMeasuredRates(HardwareProfile profile, const ProbeReport& re
   const auto take = [](Rate& rate, const Rate& measured) {
     if (measured.known()) rate = measured;
   };
-  DeviceRates& device = profile.cpuRates;
-  take(device.copyIn, report.device.copyIn);
-  take(device.copyOut, report.device.copyOut);
-  take(device.copyBoth, report.device.copyBoth);
-  take(device.gemmFp32, report.device.gemmFp32);
-  take(device.gemmTf32, report.device.gemmTf32);
-  take(device.gemmBf16, report.device.gemmBf16);
-  take(device.memory, report.device.memory);
+  const auto takeAll = [&](DeviceRates& device) {
+    take(device.copyIn, report.device.copyIn);
+    take(device.copyOut, report.device.copyOut);
+    take(device.copyBoth, report.device.copyBoth);
+    take(device.gemmFp32, report.device.gemmFp32);
+    take(device.gemmTf32, report.device.gemmTf32);
+    take(device.gemmBf16, report.device.gemmBf16);
+    take(device.memory, report.device.memory);
+  };
+  const auto measured = [&](const GpuFacts& gpu) { return !gpu.name.empty() && gpu.name == report.machine.device; };
+  std::vector<GpuFacts>& gpus = profile.nvidia.gpus;
+  if (std::none_of(gpus.begin(), gpus.end(), measured)) takeAll(profile.cpuRates);
+  for (GpuFacts& gpu : gpus)
+    if (measured(gpu)) takeAll(gpu.rates);
   take(profile.hostRates.memory, report.hostFp32.memory);
   take(profile.hostRates.adamW, report.hostFp32.adamW);
   take(profile.hostRates.adamWBesideCopies, report.hostFp32.adamWBesideCopies);
@@ -188,9 +194,10 @@ HardwareProfile withMeasuredRates(HardwareProfile profile, const ProbeReport& re
   return profile;
 }
 
-HardwareProfile withCachedRates(FileSystem& files, HardwareProfile profile, int threads, std::string* notice) {
+HardwareProfile withCachedRates(FileSystem& files, HardwareProfile profile, int threads, int gpu, std::string* notice) {
   if (!profile.name.empty()) return profile; // another machine, or of another day: the file's word
-  const CachedRates cached = cachedRates(files, ratesCacheFile(), machineKey(profile, threads));
+  const std::string device = gpu < 0 ? "cpu" : profile.nvidia.gpus[static_cast<std::size_t>(gpu)].name;
+  const CachedRates cached = cachedRates(files, ratesCacheFile(), machineKey(profile, threads, device));
   if (notice) *notice = cached.notice;
   return cached.report ? withMeasuredRates(std::move(profile), *cached.report) : profile;
 }

@@ -5,9 +5,10 @@
 
 namespace millrace {
 
-HardwareProfile withRates(FileSystem& files, HardwareProfile profile, const Project& project, std::string* notice) {
+HardwareProfile withRates(FileSystem& files, HardwareProfile profile, const Project& project, int gpu,
+                          std::string* notice) {
   const auto threads = static_cast<int>(project.training.threads);
-  return withAssumedRates(withCachedRates(files, std::move(profile), threads, notice));
+  return withAssumedRates(withCachedRates(files, std::move(profile), threads, gpu, notice));
 }
 
 } // namespace millrace

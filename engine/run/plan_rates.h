@@ -10,9 +10,10 @@
 
 namespace millrace {
 
-/// The profile with all rates. Of this machine the measured ones are looked up in its cache; of a machine that a file
-/// describes it is the file's word. notice: gets what a person should know of the cache; empty: nothing.
-HardwareProfile withRates(FileSystem& files, HardwareProfile profile, const Project& project,
+/// The profile with all rates. Of this machine the measured ones of what computes (gpu: index into profile.nvidia.gpus,
+/// negative for the CPU) are looked up in its cache; of a machine that a file describes it is the file's word. notice:
+/// gets what a person should know of the cache; empty: nothing.
+HardwareProfile withRates(FileSystem& files, HardwareProfile profile, const Project& project, int gpu = -1,
                           std::string* notice = nullptr);
 
 } // namespace millrace

@@ -225,11 +225,11 @@ StepMetrics RunLoop::metricsOf(const StepOutcome& outcome, double seconds, doubl
   Streams& streams = m_run.trainer->runner().streams();
   const StreamUse compute = streams.compute->use();
   const StreamUse in = streams.copyIn->use();
-  const StreamUse out = streams.copyOut->use();
   const double optimizer = m_run.trainer->optimizerSeconds();
   metrics.optimizerSeconds = optimizer - m_optimizerBefore;
-  metrics.links.push_back({"device", in.copiedBytes - m_inBefore.copiedBytes, out.copiedBytes - m_outBefore.copiedBytes,
-                           in.copySeconds - m_inBefore.copySeconds, out.copySeconds - m_outBefore.copySeconds,
+  const BusUse bus = m_run.trainer->busUse();
+  metrics.links.push_back({"device", bus.in - m_busBefore.in, bus.out - m_busBefore.out,
+                           bus.secondsIn - m_busBefore.secondsIn, bus.secondsOut - m_busBefore.secondsOut,
                            m_run.rates.measured ? m_run.rates.in : 0, m_run.rates.measured ? m_run.rates.out : 0});
   const auto stalled = [](const StreamUse& now, const StreamUse& before, Stall cause) {
     const auto i = static_cast<std::size_t>(cause);
@@ -245,7 +245,7 @@ StepMetrics RunLoop::metricsOf(const StepOutcome& outcome, double seconds, doubl
   metrics.stalls.waitData = stalled(compute, m_computeBefore, Stall::Data);
   m_computeBefore = compute;
   m_inBefore = in;
-  m_outBefore = out;
+  m_busBefore = bus;
   m_optimizerBefore = optimizer;
   metrics.boundSeconds = m_run.rates.measured ? m_run.time.bound : 0;
   metrics.predictedSeconds = m_run.time.seconds * m_correction.value_or(1);

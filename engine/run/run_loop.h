@@ -91,7 +91,8 @@ class RunLoop {
   Bytes m_checkpointBytes = 0; ///< of the last one
   bool m_spaceIsLow = false;
   LossWatch m_lossWatch;
-  StreamUse m_computeBefore, m_inBefore, m_outBefore;
+  StreamUse m_computeBefore, m_inBefore;
+  BusUse m_busBefore;
   double m_optimizerBefore = 0;
   std::optional<double> m_correction; ///< measured over predicted time of the steps so far
 };

@@ -4,10 +4,10 @@
 #include "base/hash.h"
 #include "hardware/detect.h"
 #include "model/config_import.h"
-#include "model/initialization.h"
 #include "project/project_file.h"
 #include "project/project_model.h"
 #include "run/control_tokens.h"
+#include "run/device_choice.h"
 #include "run/plan_rates.h"
 #include "run/run_plan.h"
 #include "run/store_state.h"
@@ -63,11 +63,16 @@ class Preparation {
         m_say(say) {}
 
   Result<PreparedRun> run(bool resume) {
-    const HardwareProfile profile = withRates(m_files, detectHardware({m_directory.path()}), m_project);
-    m_run.pool = std::make_unique<ThreadPool>(static_cast<int>(computeThreads(m_project, profile)));
+    m_profile = detectHardware({m_directory.path()});
+    MILLRACE_TRY(m_choice, readyDevice(m_project.training.device, "training.device", m_profile));
+    m_say(m_choice.reason);
+    m_profile = withRates(m_files, std::move(m_profile), m_project, m_choice.gpu);
+    m_run.pool = std::make_unique<ThreadPool>(static_cast<int>(computeThreads(m_project, m_profile)));
     // What costs nothing and may refuse comes first.
-    const MemoryLimits limits = memoryLimits(m_project, profile);
-    const PlanRequest request = planRequest(m_project, limits, profile);
+    PlanTarget target;
+    target.gpu = m_choice.gpu;
+    const MemoryLimits limits = withoutDriver(memoryLimits(m_project, m_profile, target), m_choice.driverBytes);
+    const PlanRequest request = planRequest(m_project, limits, m_profile, target);
     Result<PlannedStep> step = planRun(m_description.spec, request, limits);
     if (!step) {
       if (step.error().kind == ErrorKind::DoesNotFit && !m_project.memory.nvme.directories.empty())
@@ -144,13 +149,15 @@ class Preparation {
     m_say(fmt::format("allocating {} of device and {} of host memory",
                       formatBytes(m_run.plan.total(MemoryTier::Device)),
                       formatBytes(m_run.plan.total(MemoryTier::Host))));
-    m_run.device = createCpuDevice(*m_run.pool, m_run.plan.deviceLimit, m_run.plan.hostLimit);
+    MILLRACE_TRY(m_run.device,
+                 openChosen(m_choice, m_profile, *m_run.pool, m_run.plan.deviceLimit, m_run.plan.hostLimit));
     TrainerOptions options;
     const TrainingConfig& training = m_project.training;
     options.adamW = {training.beta1, training.beta2, training.epsilon, training.weightDecay};
     options.maxGradNorm = training.maxGradNorm;
     options.overlap = training.overlap;
     MILLRACE_TRY(m_run.trainer, Trainer::create(*m_run.device, *m_run.pool, m_description.spec, m_run.plan, options));
+    for (const std::string& notice : m_run.device->notices()) m_log.warning("{}", notice);
     return {};
   }
 
@@ -193,11 +200,8 @@ class Preparation {
                          });
     }
     const auto seed = static_cast<std::uint64_t>(m_project.training.seed);
-    return loadWeights(runner.store(), stream,
-                       [&](const BlockSpec& block, std::int64_t first, std::span<float> values) -> Status {
-                         initialBlockValues(m_description.spec, block, seed, first, values);
-                         return {};
-                       });
+    drawWeights(runner.store(), stream, *m_run.pool, m_description.spec, seed);
+    return {};
   }
 
   FileSystem& m_files;
@@ -208,6 +212,8 @@ class Preparation {
   const RunRequests& m_requests;
   Log& m_log;
   const std::function<void(const std::string&)>& m_say;
+  HardwareProfile m_profile;
+  DeviceChoice m_choice;
   PreparedRun m_run;
 };
 
@@ -227,9 +233,6 @@ DataSpec dataSpecOf(const Project& project) {
 Result<RunDescription> describeRun(FileSystem& files, const Project& project, const std::string& source) {
   RunDescription description;
   description.project = project;
-  if (project.training.device.rfind("cuda", 0) == 0)
-    return badInput(fmt::format("training.device is {}, but this program was built without CUDA; use auto or cpu",
-                                project.training.device));
   MILLRACE_TRY(description.spec, readProjectModel(files, project, source, &description.warnings));
   Path tokenizer;
   if (const auto* file = std::get_if<TokenizerFile>(&project.tokenizer)) tokenizer = file->file;

@@ -8,22 +8,30 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace millrace {
 
 class PlannedMemory {
  public:
-  /// Allocates everything; DoesNotFit names the first allocation that the device refuses. Nothing stays allocated after
-  /// a failure.
+  /// Allocates everything: host memory buffer by buffer, device memory at once, since a GPU's driver rounds each
+  /// allocation up. DoesNotFit names what the device refuses. Nothing stays allocated after a failure.
   static Result<PlannedMemory> allocate(Device& device, const MemoryPlan& plan);
 
   /// The buffer's memory; the name must be in the plan.
-  std::byte* data(const std::string& name) const;
-  Bytes bytes(const std::string& name) const;
-  bool has(const std::string& name) const { return m_buffers.count(name) != 0; }
+  std::byte* data(const std::string& name) const { return m_places.at(name).data; }
+  Bytes bytes(const std::string& name) const { return m_places.at(name).bytes; }
+  bool has(const std::string& name) const { return m_places.count(name) != 0; }
 
  private:
-  std::map<std::string, Buffer> m_buffers;
+  struct Place {
+    std::byte* data = nullptr;
+    Bytes bytes = 0;
+  };
+  void place(const std::string& name, Place place);
+
+  std::vector<Buffer> m_buffers;
+  std::map<std::string, Place> m_places;
 };
 
 } // namespace millrace

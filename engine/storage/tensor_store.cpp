@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 
 namespace millrace {
 
@@ -64,21 +65,37 @@ void TensorStore::advance(std::size_t block, Event ready) {
 }
 
 namespace {
-/// A plane's range in host-addressable memory: itself, or a copy of device memory.
+/// Of a plane on the device through the stream; host memory is read as it is.
 template <class T>
-std::vector<T> fetched(Stream& stream, const TensorView& plane, std::int64_t first, std::size_t count) {
+std::vector<T> fetched(Stream& stream, bool onDevice, const TensorView& plane, std::int64_t first, std::size_t count) {
   std::vector<T> values(count);
-  stream.copy(values.data(), plane.rows(first, static_cast<std::int64_t>(count)).data,
-              static_cast<Bytes>(count * sizeof(T)));
+  const TensorView source = plane.rows(first, static_cast<std::int64_t>(count));
+  if (!onDevice) {
+    std::memcpy(values.data(), source.data, count * sizeof(T));
+    return values;
+  }
+  stream.copy(values.data(), source.data, static_cast<Bytes>(count * sizeof(T)));
   stream.synchronize();
   return values;
 }
 
 template <class T>
-void stored(Stream& stream, const TensorView& plane, std::int64_t first, std::span<const T> values) {
-  stream.copy(plane.rows(first, static_cast<std::int64_t>(values.size())).data, values.data(),
-              static_cast<Bytes>(values.size_bytes()));
+void stored(Stream& stream, bool onDevice, const TensorView& plane, std::int64_t first, std::span<const T> values) {
+  const TensorView target = plane.rows(first, static_cast<std::int64_t>(values.size()));
+  if (!onDevice) {
+    std::memcpy(target.data, values.data(), values.size_bytes());
+    return;
+  }
+  stream.copy(target.data, values.data(), static_cast<Bytes>(values.size_bytes()));
   stream.synchronize();
+}
+
+void split(std::span<const float> values, std::uint16_t* hi, std::int16_t* lo) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const SplitWeight parts = splitWeight(values[i]);
+    hi[i] = parts.hi;
+    if (lo) lo[i] = parts.lo;
+  }
 }
 } // namespace
 
@@ -86,19 +103,19 @@ void TensorStore::read(Stream& stream, std::size_t block, Quantity quantity, std
                        std::span<float> values) const {
   if (quantity == Quantity::Master && m_shape.precision == Precision::Bf16) {
     const TensorView remainder = plane(block, Plane::Remainder);
-    const auto hi = fetched<std::uint16_t>(stream, plane(block, Plane::Weights), first, values.size());
+    const auto hi = fetched<std::uint16_t>(stream, onDevice(block), plane(block, Plane::Weights), first, values.size());
     if (!remainder.valid()) { // inference keeps the bf16 weights alone
       for (std::size_t i = 0; i < values.size(); ++i) values[i] = toFloat(BFloat16{hi[i]});
       return;
     }
-    const auto lo = fetched<std::int16_t>(stream, remainder, first, values.size());
+    const auto lo = fetched<std::int16_t>(stream, onDevice(block), remainder, first, values.size());
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = joinWeight(hi[i], lo[i]);
     return;
   }
   const Plane which = quantity == Quantity::Master    ? Plane::Weights
                       : quantity == Quantity::Moment1 ? Plane::Moment1
                                                       : Plane::Moment2;
-  const auto source = fetched<float>(stream, plane(block, which), first, values.size());
+  const auto source = fetched<float>(stream, onDevice(block), plane(block, which), first, values.size());
   std::copy(source.begin(), source.end(), values.begin());
 }
 
@@ -108,20 +125,29 @@ void TensorStore::write(Stream& stream, std::size_t block, Quantity quantity, st
   if (quantity == Quantity::Master && m_shape.precision == Precision::Bf16) {
     std::vector<std::uint16_t> hi(values.size());
     std::vector<std::int16_t> lo(values.size());
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const SplitWeight split = splitWeight(values[i]);
-      hi[i] = split.hi;
-      lo[i] = split.lo;
-    }
-    stored<std::uint16_t>(stream, plane(block, Plane::Weights), first, hi);
+    split(values, hi.data(), lo.data());
+    stored<std::uint16_t>(stream, onDevice(block), plane(block, Plane::Weights), first, hi);
     const TensorView remainder = plane(block, Plane::Remainder);
-    if (remainder.valid()) stored<std::int16_t>(stream, remainder, first, lo);
+    if (remainder.valid()) stored<std::int16_t>(stream, onDevice(block), remainder, first, lo);
     return;
   }
   const Plane which = quantity == Quantity::Master    ? Plane::Weights
                       : quantity == Quantity::Moment1 ? Plane::Moment1
                                                       : Plane::Moment2;
-  stored<float>(stream, plane(block, which), first, values);
+  stored<float>(stream, onDevice(block), plane(block, which), first, values);
+}
+
+void TensorStore::fill(std::size_t block, std::int64_t first, std::span<const float> values) {
+  assert(!onDevice(block));
+  const auto count = static_cast<std::int64_t>(values.size());
+  const TensorView weights = plane(block, Plane::Weights).rows(first, count);
+  if (m_shape.precision != Precision::Bf16) {
+    std::memcpy(weights.data, values.data(), values.size_bytes());
+    return;
+  }
+  const TensorView remainder = plane(block, Plane::Remainder);
+  split(values, static_cast<std::uint16_t*>(static_cast<void*>(weights.data)),
+        remainder.valid() ? remainder.rows(first, count).as<std::int16_t>() : nullptr);
 }
 
 } // namespace millrace

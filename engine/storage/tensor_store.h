@@ -42,6 +42,9 @@ class TensorStore {
   enum class Quantity { Master, Moment1, Moment2 };
   void read(Stream& stream, std::size_t block, Quantity quantity, std::int64_t first, std::span<float> values) const;
   void write(Stream& stream, std::size_t block, Quantity quantity, std::int64_t first, std::span<const float> values);
+  /// write() of master weights of a block in host memory that nobody has read yet: no new version, so that threads may
+  /// fill different ranges at once.
+  void fill(std::size_t block, std::int64_t first, std::span<const float> values);
 
  private:
   struct State {

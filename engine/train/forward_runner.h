@@ -30,6 +30,7 @@ class ForwardRunner {
   TensorStore& store() { return *m_store; }
   const TensorStore& store() const { return *m_store; }
   Streams& streams() { return m_streams; }
+  const Streams& streams() const { return m_streams; }
   const PlannedMemory& memory() const { return m_memory; }
 
   /// Sum of the losses (nats) of a micro-batch's targets, and how many there are. Blocks until it is known.

@@ -1,6 +1,5 @@
 #include "train/rehearsal.h"
 
-#include "model/initialization.h"
 #include "plan/matrix_products.h"
 #include "train/load_weights.h"
 #include "train/random_batch.h"
@@ -23,20 +22,17 @@ struct Phases {
 /// A model of so many layers, all of it on the device, so that nothing is waited for.
 class Stage {
  public:
-  static Result<Stage> create(ThreadPool& pool, const ModelSpec& spec, const RunShape& shape, std::int64_t layers) {
+  static Result<Stage> create(const DeviceOpener& open, ThreadPool& pool, const ModelSpec& spec, const RunShape& shape,
+                              std::int64_t layers) {
     Stage stage;
     stage.m_spec = std::make_unique<ModelSpec>(spec);
     stage.m_spec->layers.resize(static_cast<std::size_t>(layers), spec.layers.front());
     std::vector<UnitHome> homes(static_cast<std::size_t>(layers) + 1, UnitHome::Device);
     if (spec.tiedEmbeddings) homes.back() = UnitHome::WeightsOnDevice;
     const MemoryPlan plan = layOutMemory(*stage.m_spec, shape, std::move(homes));
-    stage.m_device = createCpuDevice(pool, plan.total(MemoryTier::Device), plan.total(MemoryTier::Host));
+    MILLRACE_TRY(stage.m_device, open(plan.total(MemoryTier::Device), plan.total(MemoryTier::Host)));
     MILLRACE_TRY(stage.m_trainer, Trainer::create(*stage.m_device, pool, *stage.m_spec, plan, {}));
-    MILLRACE_CHECK(loadWeights(stage.m_trainer->runner().store(), *stage.m_trainer->runner().streams().copyIn,
-                               [&](const BlockSpec& block, std::int64_t first, std::span<float> values) -> Status {
-                                 initialBlockValues(*stage.m_spec, block, 1, first, values);
-                                 return {};
-                               }));
+    drawWeights(stage.m_trainer->runner().store(), *stage.m_trainer->runner().streams().copyIn, pool, *stage.m_spec, 1);
     Random random(1, "rehearsal");
     stage.m_batch = {randomBatch(*stage.m_spec, shape, random)};
     return stage;
@@ -62,11 +58,12 @@ double middle(std::vector<double> values) {
 
 } // namespace
 
-Result<Rehearsal> rehearse(ThreadPool& pool, const ModelSpec& spec, const RunShape& shape,
+Result<Rehearsal> rehearse(const DeviceOpener& open, ThreadPool& pool, const ModelSpec& spec, const RunShape& shape,
                            const RehearsalLimits& limits) {
   RunShape one = shape;
   one.microBatches = one.group = 1;
   one.devices = 1;
+  one.updateSlots = 0;
   one.offloadActivations = false;
   one.activationSlots = 0;
   ModelSpec model = spec;
@@ -84,8 +81,8 @@ Result<Rehearsal> rehearse(ThreadPool& pool, const ModelSpec& spec, const RunSha
     return failure(ErrorKind::DoesNotFit,
                    fmt::format("a few layers of this model are too much to time here: {} may be taken",
                                formatBytes(limits.bytes)));
-  MILLRACE_TRY(Stage few, Stage::create(pool, spec, one, fewLayers));
-  MILLRACE_TRY(Stage more, Stage::create(pool, spec, one, moreLayers));
+  MILLRACE_TRY(Stage few, Stage::create(open, pool, spec, one, fewLayers));
+  MILLRACE_TRY(Stage more, Stage::create(open, pool, spec, one, moreLayers));
   std::vector<double> forwardFew, forwardMore, backwardFew, backwardMore;
   for (int i = 0; i <= measuredSteps; ++i) {
     MILLRACE_TRY(const Phases a, few.step());

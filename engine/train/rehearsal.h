@@ -8,6 +8,8 @@
 #include "plan/step_work.h"
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 
 namespace millrace {
 
@@ -25,8 +27,11 @@ struct RehearsalLimits {
   double flops = 0; ///< of one step of it, at most: rows are left out until it is so
 };
 
+/// Makes the device to rehearse on, with so much memory of its own and of the host.
+using DeviceOpener = std::function<Result<std::unique_ptr<Device>>(Bytes deviceLimit, Bytes hostLimit)>;
+
 /// Takes some steps' time. DoesNotFit where a model of few layers is too large for the limits already.
-Result<Rehearsal> rehearse(ThreadPool& pool, const ModelSpec& spec, const RunShape& shape,
+Result<Rehearsal> rehearse(const DeviceOpener& open, ThreadPool& pool, const ModelSpec& spec, const RunShape& shape,
                            const RehearsalLimits& limits);
 
 /// The work of a step with compute as rehearsed: scaled to the step's layers, micro-batches and rows.

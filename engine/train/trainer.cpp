@@ -36,7 +36,11 @@ Trainer::Trainer(Device& device, ThreadPool& pool, const TrainerOptions& options
                   m_runner->squaresScalars()),
       m_schedule(trainingSchedule(static_cast<std::int64_t>(m_runner->spec().layers.size()),
                                   m_runner->shape().microBatches, m_runner->shape().group, m_runner->shape().slots)),
-      m_optimizer(std::make_unique<HostOptimizer>(pool)) {}
+      m_optimizer(std::make_unique<HostOptimizer>(pool, options.isa)) {
+  const MemoryPlan& plan = m_runner->plan();
+  if (plan.deviceUpdateShare > 0 && plan.find(allocation_name::updateSlot(0)))
+    m_deviceUpdater = std::make_unique<DeviceUpdater>(device, plan, m_runner->memory());
+}
 
 Trainer::~Trainer() = default;
 
@@ -201,17 +205,49 @@ AdamWScalars Trainer::scalars(double clipFactor) const {
 
 void Trainer::update(const GradientStreamer::Landed& landed, const AdamWScalars& scalars) {
   TensorStore& store = m_runner->store();
-  std::vector<AdamWArgs> ranges = store.updateRanges(landed.block, landed.gradient, 0, landed.gradient.shape[0]);
-  for (AdamWArgs& range : ranges) range.scalars = scalars;
+  const auto rangesOf = [&](std::int64_t first, std::int64_t count) {
+    std::vector<AdamWArgs> ranges = store.updateRanges(landed.block, landed.gradient, first, count);
+    for (AdamWArgs& range : ranges) range.scalars = scalars;
+    return ranges;
+  };
+  const std::int64_t elements = landed.gradient.shape[0];
   if (store.onDevice(landed.block)) {
-    for (const AdamWArgs& range : ranges) ops::adamW(*m_runner->streams().compute, range);
+    for (const AdamWArgs& range : rangesOf(0, elements)) ops::adamW(*m_runner->streams().compute, range);
     store.advance(landed.block, Event());
     return;
   }
-  const HostSignal done = m_device.createHostSignal();
-  m_optimizer->submit({landed.event, std::move(ranges), done});
-  if (m_runner->shape().clip == ClipMode::Off) m_gradients.landingBusyUntil(landed, done.event());
-  store.advance(landed.block, done.event());
+  const std::int64_t there = updatedOnDevice(landed.block);
+  const HostSignal here = m_device.createHostSignal();
+  m_optimizer->submit({landed.event, rangesOf(0, elements - there), here});
+  Event done = here.event();
+  if (there > 0)
+    done = m_deviceUpdater->join(done, m_deviceUpdater->update(landed.event, rangesOf(elements - there, there)));
+  if (m_runner->shape().clip == ClipMode::Off) m_gradients.landingBusyUntil(landed, done);
+  store.advance(landed.block, std::move(done));
+}
+
+std::int64_t Trainer::updatedOnDevice(std::size_t block) const {
+  const BlockSpec& spec = m_runner->store().blocks()[block];
+  if (!m_deviceUpdater || spec.kind == BlockKind::Embedding || spec.kind == BlockKind::Positions) return 0;
+  const double share = m_runner->plan().deviceUpdateShare * static_cast<double>(spec.elements);
+  // The host's part ends where its vectors do.
+  return std::min(spec.elements, static_cast<std::int64_t>(share) / groupAlignment * groupAlignment);
+}
+
+BusUse Trainer::busUse() const {
+  const Streams& streams = m_runner->streams();
+  BusUse use;
+  const auto add = [](const StreamUse& stream, Bytes& bytes, double& seconds) {
+    bytes += stream.copiedBytes;
+    seconds += stream.copySeconds;
+  };
+  add(streams.copyIn->use(), use.in, use.secondsIn);
+  add(streams.copyOut->use(), use.out, use.secondsOut);
+  if (m_deviceUpdater) {
+    add(m_deviceUpdater->useIn(), use.in, use.secondsIn);
+    add(m_deviceUpdater->useOut(), use.out, use.secondsOut);
+  }
+  return use;
 }
 
 bool Trainer::updatedFirst(std::span<const MicroBatch> batches) const {

@@ -5,6 +5,7 @@
 
 #include "optim/adamw.h"
 #include "optim/host_optimizer.h"
+#include "stream/device_updater.h"
 #include "stream/gradient_streamer.h"
 #include "train/forward_runner.h"
 
@@ -16,8 +17,9 @@ namespace millrace {
 
 struct TrainerOptions {
   AdamWHyperparameters adamW;
-  double maxGradNorm = 1.0; ///< with clipping on
-  bool overlap = true;      ///< false: every action waits for the one before; for measurements
+  double maxGradNorm = 1.0;      ///< with clipping on
+  bool overlap = true;           ///< false: every action waits for the one before; for measurements
+  AdamWIsa isa = bestAdamWIsa(); ///< of AdamW on the host
 };
 
 /// One global batch and what follows it.
@@ -37,6 +39,12 @@ struct StepOutcome {
   std::int64_t targets = 0;
   double forwardSeconds = 0;
   double backwardSeconds = 0;
+};
+
+/// What went over the bus since the beginning, and for how long the streams of each way copied.
+struct BusUse {
+  Bytes in = 0, out = 0;
+  double secondsIn = 0, secondsOut = 0;
 };
 
 class Trainer {
@@ -62,6 +70,7 @@ class Trainer {
   void setUpdates(std::int64_t updates) { m_updates = updates; }
 
   double optimizerSeconds() const { return m_optimizer->busySeconds(); }
+  BusUse busUse() const;
 
   /// The gradient of a block as the last step left it, unclipped; for checks. Only with clipping on and the state on
   /// the host; fp32.
@@ -78,6 +87,8 @@ class Trainer {
   double gradNorm() const;
   AdamWScalars scalars(double clipFactor) const;
   void update(const GradientStreamer::Landed& landed, const AdamWScalars& scalars);
+  /// Of a block's elements those at its end that the device updates for the host.
+  std::int64_t updatedOnDevice(std::size_t block) const;
   /// Whether the last update began with all the embedding rows that these use.
   bool updatedFirst(std::span<const MicroBatch> batches) const;
   void updateEmbedding(const StepInput& input, const AdamWScalars& scalars);
@@ -99,6 +110,7 @@ class Trainer {
   Event m_embeddingLanded;
   bool m_updating = false; ///< updates of this step have begun: it cannot be taken back
 
+  std::unique_ptr<DeviceUpdater> m_deviceUpdater; ///< null: the host updates all that is there
   std::unique_ptr<HostOptimizer> m_optimizer; ///< last: destroyed first, it fails the signals that streams may wait for
 };
 

@@ -35,6 +35,8 @@ class TestBench : public QObject {
  private Q_SLOTS:
   void step_data();
   void step();
+  void aliasedLayers();
+  void ofAModel();
   void refused();
   void givenUp();
   void optimizer();
@@ -102,6 +104,65 @@ void TestBench::step() {
   QCOMPARE((*json)["model"]["hidden_size"].get<int>(), 64);
   QCOMPARE((*json)["matrix_products"]["share_of_step"].get<double>(), report->productShare);
   QCOMPARE((*json)["links"][0]["bytes_in"].get<std::int64_t>(), report->bytesIn);
+  QCOMPARE((*json)["device"].get<std::string>(), std::string("cpu"));
+  QVERIFY((*json)["links"][0]["busy_share_in"].get<double>() > 0);
+  QVERIFY((*json)["bound_seconds"].get<double>() > 0 && report->predictedSeconds > 0);
+  QVERIFY((*json)["peak_bytes"]["process"].get<std::int64_t>() > report->hostPeak);
+  // Attention's part is in both; the latter has what is computed again.
+  QVERIFY(report->modelFlops > 0 && report->hardwareFlops >= report->modelFlops);
+  QVERIFY(report->hardwareFlops > report->productFlops);
+  QVERIFY(!json->contains("alias_layers") && !json->contains("link_limit_bytes_per_second"));
+}
+
+/// All layers in the host memory of four, with the work of all.
+void TestBench::aliasedLayers() {
+  Project project = smallProject();
+  Json config = smallConfig("llama");
+  config["num_hidden_layers"] = 9;
+  project.model = ModelConfig{{}, config.dump()};
+  project.memory.vramLimit = 256 * MiB;
+  project.memory.placement = PlacementChoice::Ram;
+  const auto plain = benchStep(m_files, project, "project");
+  BenchStepOptions options;
+  options.aliasSets = 4;
+  const auto aliased = benchStep(m_files, project, "project", options);
+  QVERIFY2(aliased.has_value(), aliased ? "" : aliased.error().message.c_str());
+  QCOMPARE(aliased->streamedLayers, std::int64_t{9});
+  QCOMPARE(aliased->bytesIn, plain->bytesIn);
+  QCOMPARE(aliased->bytesOut, plain->bytesOut);
+  QCOMPARE(aliased->hardwareFlops, plain->hardwareFlops);
+  const ModelSpec spec = valueOrThrow(modelSpecFromConfig(config, "config"));
+  Bytes layer = 0;
+  for (const BlockSpec& block : blocksOf(spec)) layer += block.layer == 0 ? block.elements * 16 : 0;
+  QCOMPARE(plain->hostPeak - aliased->hostPeak, 5 * layer);
+  const auto json = parseJson(toJson(*aliased), "report");
+  QCOMPARE((*json)["alias_layers"]["sets"].get<int>(), 4);
+  QVERIFY(json->dump().find("mean nothing") != std::string::npos);
+  options.aliasSets = 3;
+  QCOMPARE(benchStep(m_files, project, "project", options).error().kind, ErrorKind::BadInput);
+}
+
+void TestBench::ofAModel() {
+  const ModelSource model = ModelConfig{{}, smallConfig("llama").dump()};
+  const auto project = benchProject(m_files, "small", model, 96, {"training.threads=2", "training.device=cpu"});
+  QVERIFY2(project.has_value(), project ? "" : project.error().message.c_str());
+  QCOMPARE(project->training.tokensPerStep(), std::int64_t{96});
+  QCOMPARE(project->training.threads, std::int64_t{2});
+  QVERIFY(!benchProject(m_files, "small", model, 0).has_value());
+  QVERIFY(!benchProject(m_files, "small", model, 1500).has_value());
+  BenchStepOptions options;
+  options.rounds = options.stepsPerRound = 1;
+  options.isa = "scalar";
+  const auto report = benchStep(m_files, *project, "small", options);
+  QVERIFY2(report.has_value(), report ? "" : report.error().message.c_str());
+  QCOMPARE(report->tokens, std::int64_t{96});
+  QCOMPARE(report->precision, std::string("bf16"));
+  QCOMPARE(report->machine.instructionSet, std::string("scalar"));
+  options.isa = "sse";
+  QCOMPARE(benchStep(m_files, *project, "small", options).error().kind, ErrorKind::BadInput);
+  options.isa = "auto";
+  options.linkLimit = 1e9; // the CPU has no link
+  QCOMPARE(benchStep(m_files, *project, "small", options).error().kind, ErrorKind::BadInput);
 }
 
 void TestBench::refused() {

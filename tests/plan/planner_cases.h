@@ -105,12 +105,15 @@ inline std::vector<Option> allOptions(const ModelSpec& spec, const std::vector<R
                                       const std::vector<std::vector<UnitHome>>& homes, const StepRates& rates,
                                       bool split) {
   std::vector<Option> options;
-  for (const RunShape& shape : shapes) {
-    const MemoryLayout layout(spec, shape);
-    const StepCount count(layout);
-    for (const std::vector<UnitHome>& placed : homes)
-      options.push_back({layout.totals(placed), predictStep(count.work(placed), rates, split).seconds});
-  }
+  for (RunShape shape : shapes)
+    for (const int updateSlots : {0, 3}) { // AdamW can be split where there is room for that
+      if (updateSlots > 0 && (!split || shape.clip == ClipMode::Off)) continue;
+      shape.updateSlots = updateSlots;
+      const MemoryLayout layout(spec, shape);
+      const StepCount count(layout);
+      for (const std::vector<UnitHome>& placed : homes)
+        options.push_back({layout.totals(placed), predictStep(count.work(placed), rates, updateSlots > 0).seconds});
+    }
   return options;
 }
 

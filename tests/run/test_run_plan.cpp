@@ -158,7 +158,7 @@ class TestRunPlan : public QObject {
     MemoryFileSystem files;
     const auto noticeOf = [&](HardwareProfile machine) {
       std::string notice;
-      const HardwareProfile filled = withRates(files, std::move(machine), Project(), &notice);
+      const HardwareProfile filled = withRates(files, std::move(machine), Project(), -1, &notice);
       if (!filled.cpuRates.gemmFp32.known()) notice = "no rates";
       return notice;
     };

@@ -23,6 +23,12 @@ RunShape shapeOf(std::int64_t rows, std::int64_t context) {
   return shape;
 }
 
+DeviceOpener onCpu(ThreadPool& pool) {
+  return [&pool](Bytes device, Bytes host) -> Result<std::unique_ptr<Device>> {
+    return createCpuDevice(pool, device, host);
+  };
+}
+
 } // namespace
 
 class TestRehearsal : public QObject {
@@ -37,7 +43,7 @@ class TestRehearsal : public QObject {
     QFETCH(QString, family);
     ThreadPool pool(2);
     const ModelSpec spec = smallModel(family.toStdString(), 5, 128);
-    const auto rehearsal = rehearse(pool, spec, shapeOf(4, 128), {GiB, 1e12});
+    const auto rehearsal = rehearse(onCpu(pool), pool, spec, shapeOf(4, 128), {GiB, 1e12});
     QVERIFY2(rehearsal.has_value(), rehearsal ? "" : rehearsal.error().message.c_str());
     QCOMPARE(rehearsal->rows, 4);
     // Which part of the time is whose may be lost in noise, all of it not.
@@ -56,12 +62,12 @@ class TestRehearsal : public QObject {
     RunShape one = shapeOf(2, 64);
     one.microBatches = one.group = 1;
     const double flops = productFlops(stepProducts(three, one));
-    const auto fewer = rehearse(pool, spec, shapeOf(8, 64), {GiB, flops});
+    const auto fewer = rehearse(onCpu(pool), pool, spec, shapeOf(8, 64), {GiB, flops});
     QVERIFY(fewer.has_value());
     QCOMPARE(fewer->rows, 2); // as many as the operations allow
-    const auto none = rehearse(pool, spec, shapeOf(8, 64), {GiB, 1000});
+    const auto none = rehearse(onCpu(pool), pool, spec, shapeOf(8, 64), {GiB, 1000});
     QVERIFY(!none && none.error().kind == ErrorKind::DoesNotFit);
-    QVERIFY(!rehearse(pool, spec, shapeOf(8, 64), {100'000, 1e12}));
+    QVERIFY(!rehearse(onCpu(pool), pool, spec, shapeOf(8, 64), {100'000, 1e12}));
   }
 
   void scalesToTheStep() {

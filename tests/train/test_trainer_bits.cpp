@@ -90,6 +90,18 @@ std::vector<Variant> variants(const ModelSpec& spec) {
   });
   add("three slots", [](Setting& s) { s.shape.slots = 3; });
   for (const int threads : {1, 3, 5}) add(fmt::format("{} threads", threads), [=](Setting& s) { s.threads = threads; });
+  for (const auto& [share, slots] : {std::pair{0.01, 1}, {0.37, 2}, {0.5, 3}, {1.0, 3}}) {
+    const auto split = [share = share, slots = slots](Setting& s) {
+      s.shape.updateSlots = slots;
+      s.deviceUpdateShare = share;
+    };
+    add(fmt::format("{} updated on the device, {} slots", share, slots), split);
+    add(fmt::format("{} updated on the device, {} slots, mixed homes, 5 threads", share, slots), [=](Setting& s) {
+      split(s);
+      s.homes = {Host, Device, WeightsOnDevice, Host, WeightsOnDevice};
+      s.threads = 5;
+    });
+  }
   add("recompute selective", [](Setting& s) { s.shape.recompute = Recompute::Selective; });
   add("recompute none", [](Setting& s) { s.shape.recompute = Recompute::None; });
   add("without overlap", [](Setting& s) { s.overlap = false; });
@@ -123,6 +135,10 @@ std::vector<Variant> variants(const ModelSpec& spec) {
       if (random.below(2)) offload(s, 3 + static_cast<int>(random.below(2)));
       s.threads = 1 + static_cast<int>(random.below(4));
       s.overlap = random.below(4) != 0;
+      if (random.below(2)) {
+        s.shape.updateSlots = 2 + static_cast<int>(random.below(2));
+        s.deviceUpdateShare = random.uniform();
+      }
     });
   return all;
 }

@@ -19,7 +19,8 @@ namespace millrace::test {
 /// Everything that may differ between runs that must agree, and what must not.
 struct Setting {
   RunShape shape;
-  std::vector<UnitHome> homes; ///< empty: all on the host
+  std::vector<UnitHome> homes;  ///< empty: all on the host
+  double deviceUpdateShare = 0; ///< with update slots in the shape
   int threads = 2;
   bool overlap = true;
   double maxGradNorm = 0.5;
@@ -69,7 +70,9 @@ class World {
   static MemoryPlan layOut(const ModelSpec& spec, const Setting& setting) {
     std::vector<UnitHome> homes = setting.homes;
     if (homes.empty()) homes.assign(spec.layers.size() + 1, UnitHome::Host);
-    return layOutMemory(spec, setting.shape, homes);
+    MemoryPlan plan = layOutMemory(spec, setting.shape, homes);
+    plan.deviceUpdateShare = setting.deviceUpdateShare;
+    return plan;
   }
 
   Trainer& trainer() { return *m_trainer; }

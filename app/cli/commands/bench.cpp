@@ -1,14 +1,12 @@
 #include "bench.h"
 
+#include "bench_step.h"
 #include "checks.h"
 #include "engine/bench.h"
 #include "engine/hardware.h"
 #include "engine/probe.h"
-#include "progress.h"
-#include "project_options.h"
 #include "stop_signals.h"
 
-#include <algorithm>
 #include <atomic>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,53 +17,6 @@ namespace {
 
 std::string perSecond(double bytes) {
   return formatBytes(static_cast<Bytes>(bytes)) + "/s";
-}
-
-std::string describe(const BenchMachine& machine) {
-  return fmt::format("{}, {} of {} cores, {}, {} of memory", machine.processor, machine.threads, machine.cores,
-                     machine.instructionSet, formatBytes(machine.memory));
-}
-
-struct StepOptions {
-  ProjectOptions project;
-  BenchStepOptions bench;
-  bool json = false;
-};
-
-Result<int> step(Program& program, const StepOptions& options) {
-  Console& console = program.console;
-  if (options.json) console.reserveOutput();
-  MILLRACE_TRY(const Project project, readProject(program, options.project));
-  MILLRACE_CHECK(checkDevice(project.training.device, options.project.project + ": training.device"));
-  BenchStepOptions bench = options.bench;
-  Progress progress(console);
-  bench.progress = [&](int doneRounds, int rounds) {
-    progress.update("measuring rounds", Progress::Unit::Count, doneRounds, rounds);
-    return true;
-  };
-  MILLRACE_TRY(const BenchStepReport report, benchStep(program.files, project, options.project.project, bench));
-  if (options.json) {
-    console.result(toJson(report));
-    return done;
-  }
-  console.line(describe(report.machine));
-  console.line(fmt::format("{}: {} parameters, {} layers of which {} streamed, {}, clip {}, recompute {}, groups of {}",
-                           report.project, formatCount(report.parameters), report.layers, report.streamedLayers,
-                           report.precision, report.clip, report.recompute, report.group));
-  console.line(
-      fmt::format("step of {} tokens: {:.4f} s, {:.0f} tokens/s; forward {:.4f} s, backward {:.4f} s, optimizer "
-                  "(beside them) {:.4f} s",
-                  formatCount(report.tokens), report.seconds, report.tokensPerSecond, report.forwardSeconds,
-                  report.backwardSeconds, report.optimizerSeconds));
-  console.line(fmt::format("its matrix products alone: {:.4f} s, {:.1f} GFLOP/s: {:.1f}% of the step",
-                           report.productSeconds, report.productFlops / std::max(report.productSeconds, 1e-12) / 1e9,
-                           100 * report.productShare));
-  console.line(fmt::format("copied in {} in {:.4f} s, out {} in {:.4f} s; peak {} of device, {} of host memory",
-                           formatBytes(report.bytesIn), report.copyInSeconds, formatBytes(report.bytesOut),
-                           report.copyOutSeconds, formatBytes(report.devicePeak), formatBytes(report.hostPeak)));
-  for (const BenchStepReport::Stall& stall : report.stalls)
-    if (stall.seconds > 0) console.line(fmt::format("waited for {}: {:.4f} s", stall.cause, stall.seconds));
-  return done;
 }
 
 struct MachineOptions {
@@ -84,7 +35,7 @@ Result<int> optimizer(Program& program, const MachineOptions& options) {
     console.result(toJson(report));
     return done;
   }
-  console.line(describe(report.machine));
+  console.line(describeMachine(report.machine));
   console.line(fmt::format("a loop that only reads 16 and writes 12 bytes a parameter: {}",
                            perSecond(report.trafficBytesPerSecond)));
   console.line(fmt::format("AdamW, fp32 weights: {} million parameters/s, {}, {:.1f}% of that loop",
@@ -99,6 +50,7 @@ Result<int> optimizer(Program& program, const MachineOptions& options) {
 Result<int> copy(Program& program, const MachineOptions& options) {
   Console& console = program.console;
   if (options.json) console.reserveOutput();
+  MILLRACE_CHECK(checkDevice(options.compute.device, "--device"));
   Bytes bytes = 256 * MiB;
   if (!options.size.empty()) {
     const auto parsed = parseBytes(options.size);
@@ -110,7 +62,7 @@ Result<int> copy(Program& program, const MachineOptions& options) {
     console.result(toJson(report));
     return done;
   }
-  console.line(describe(report.machine));
+  console.line(describeMachine(report.machine));
   console.line(fmt::format("{}: {} in, {} out, {} both ways at once, pieces of {}", report.device,
                            perSecond(report.inBytesPerSecond), perSecond(report.outBytesPerSecond),
                            perSecond(report.bothBytesPerSecond), formatBytes(report.bytes)));
@@ -118,6 +70,7 @@ Result<int> copy(Program& program, const MachineOptions& options) {
 }
 
 struct ProbeCommandOptions {
+  std::string device = "auto";
   int threads = 0;
   double seconds = 1;
   std::string disk;
@@ -135,6 +88,8 @@ Result<int> machine(Program& program, const ProbeCommandOptions& options) {
   std::atomic<bool> stopped = false;
   signals.deliver([&] { stopped = true; });
   ProbeOptions probe;
+  MILLRACE_CHECK(checkDevice(options.device, "--device"));
+  probe.compute.device = options.device;
   probe.compute.threads = options.threads;
   probe.seconds = options.seconds;
   probe.disk = options.disk;
@@ -159,6 +114,10 @@ Result<int> machine(Program& program, const ProbeCommandOptions& options) {
   return failed(fmt::format("not measured: {}; figures of an earlier time stay", fmt::join(report.failed, ", ")));
 }
 
+void addDeviceOption(CLI::App& command, std::string& device) {
+  command.add_option("--device", device, "What is measured: auto, cpu or cuda:N")->option_text("auto|cpu|cuda:N");
+}
+
 void addMachineOptions(CLI::App& command, MachineOptions& options) {
   command.add_option("--threads", options.compute.threads, "Default: the usable cores")
       ->option_text("N")
@@ -175,17 +134,7 @@ void addBench(CLI::App& app, Program& program) {
   CLI::App* const group = app.add_subcommand("bench", "Measure this machine, and the engine on it");
   group->require_subcommand(1);
   group->footer("Example:\n  millrace bench step projects/quickstart.json");
-  const auto [stepCommand, stepOptions] = addCommand(
-      *group, program, "step", "Time a project's training step, and its matrix products alone. Reads no data",
-      "millrace bench step projects/quickstart.json --rounds 5", &step);
-  addProjectOptions(*stepCommand, stepOptions->project);
-  stepCommand->add_option("--rounds", stepOptions->bench.rounds, "The median of so many is shown; default: 3")
-      ->option_text("N")
-      ->check(CLI::Range(1, 1000));
-  stepCommand->add_option("--steps", stepOptions->bench.stepsPerRound, "Steps in a round; default: 2")
-      ->option_text("N")
-      ->check(CLI::Range(1, 100000));
-  stepCommand->add_flag("--json", stepOptions->json, "Print JSON");
+  addBenchStep(*group, program);
   const auto [machineCommand, probeOptions] = addCommand(
       *group, program, "machine",
       "Measure what plans are predicted from, in under half a minute, and keep it: copies, memory, AdamW, matrix "
@@ -193,6 +142,7 @@ void addBench(CLI::App& app, Program& program) {
       "millrace bench machine --disk /mnt/nvme", &machine);
   machineCommand->add_option("--disk", probeOptions->disk, "A folder on the disk to measure, writing 4 GiB at most")
       ->option_text("DIR");
+  addDeviceOption(*machineCommand, probeOptions->device);
   machineCommand->add_option("--threads", probeOptions->threads, "Default: the usable cores")
       ->option_text("N")
       ->check(CLI::Range(0, 4096));
@@ -214,6 +164,7 @@ void addBench(CLI::App& app, Program& program) {
   const auto [copyCommand, copyOptions] = addCommand(
       *group, program, "copy", "Time copies between host and device memory", "millrace bench copy --size 1GiB", &copy);
   addMachineOptions(*copyCommand, *copyOptions);
+  addDeviceOption(*copyCommand, copyOptions->compute.device);
   copyCommand->add_option("--size", copyOptions->size, "Of a copy; takes four times as much; default: 256MiB")
       ->option_text("SIZE");
 }

@@ -29,6 +29,7 @@ ModelChoice modelChoice(const ComputeCommandOptions& options) {
 Result<ComputeOptions> computeOptions(const ComputeCommandOptions& options) {
   MILLRACE_CHECK(checkDevice(options.device, "--device"));
   ComputeOptions compute;
+  compute.device = options.device;
   compute.threads = options.threads;
   compute.precision = options.precision == "bf16" ? Precision::Bf16 : Precision::Fp32;
   for (const auto& [text, bytes, name] : {std::tuple(&options.vramLimit, &compute.deviceLimit, "--vram-limit"),

@@ -23,7 +23,10 @@ Result<HardwareProfile> chosenMachine(Program& program, const HwOptions& options
   std::vector<Path> folders(options.folders.begin(), options.folders.end());
   if (folders.empty())
     if (const auto runs = runsFolder()) folders.push_back(*runs); // where nothing else is said, runs go there
-  return withCachedRates(program.files, inspectMachine(folders));
+  HardwareProfile profile = withCachedRates(program.files, inspectMachine(folders));
+  for (int gpu = 0; gpu < static_cast<int>(profile.nvidia.gpus.size()); ++gpu)
+    profile = withCachedRates(program.files, std::move(profile), 0, gpu);
+  return profile;
 }
 
 Result<int> hw(Program& program, const HwOptions& options) {

@@ -5,6 +5,7 @@
 #include "engine/model_presets.h"
 #include "engine/plan.h"
 #include "engine/runs.h"
+#include "model_source.h"
 #include "plan_table.h"
 #include "project_options.h"
 
@@ -140,13 +141,6 @@ Result<std::optional<Bytes>> sizeOf(const std::string& text, const char* option)
   return std::optional<Bytes>(*bytes);
 }
 
-/// A folder with a config.json, or the name of a preset.
-Result<ModelSource> modelSource(Program& program, const std::string& model) {
-  if (program.files.isDirectory(model)) return ModelSource(ModelFolder{std::filesystem::absolute(model)});
-  MILLRACE_TRY(ModelConfig config, presetConfig(model));
-  return ModelSource(std::move(config));
-}
-
 /// "101B", "350M": what people call a model of so many parameters.
 std::string sizeName(double parameters) {
   const bool small = parameters < 1e9;
@@ -167,7 +161,7 @@ Result<Project> chosenProject(Program& program, PlanCommandOptions options, bool
   if (!options.project.project.empty()) return readProject(program, options.project);
   const std::vector<std::string> settings = settingsOf(options.project);
   if (!options.model.empty()) {
-    MILLRACE_TRY(const ModelSource model, modelSource(program, options.model));
+    MILLRACE_TRY(const ModelSource model, modelSource(program.files, options.model));
     return projectOfModel(program.files, Path(options.model).filename().string(), model, gpu, settings);
   }
   MILLRACE_TRY(ModelConfig config, modelOfSize(options.modelSize));
@@ -222,10 +216,9 @@ void addPlan(CLI::App& app, Program& program) {
       "  millrace plan --model llama-3-8b --machine rtx-4090 --ram 128GiB",
       &plan);
   addProjectOptions(*command, options->project, true);
-  std::string presets, machines;
-  for (const ModelPreset& preset : modelPresets()) presets += (presets.empty() ? "" : ", ") + preset.name;
+  std::string machines;
   for (const std::string& name : machineNames()) machines += (machines.empty() ? "" : ", ") + name;
-  command->add_option("--model", options->model, "Plan for a model folder, or one of these: " + presets)
+  command->add_option("--model", options->model, "Plan for a model folder, or one of these: " + presetNames())
       ->option_text("PRESET|DIR");
   command->add_option("--model-size", options->modelSize, "Plan for a model of so many parameters: 101e9")
       ->option_text("N")

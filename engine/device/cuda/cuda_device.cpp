@@ -2,8 +2,8 @@
 
 #include "device/cuda/cuda_error.h"
 #include "device/cuda/cuda_stream.h"
-#include "device/cuda/driver.h"
 #include "device/cuda/pinned_memory.h"
+#include "device/cuda/usable_gpu.h"
 
 #include <algorithm>
 #include <cassert>
@@ -11,31 +11,8 @@
 
 namespace millrace {
 
-namespace {
-
-Status usable(int index) {
-  int count = 0;
-  if (const cudaError_t status = cudaGetDeviceCount(&count); status != cudaSuccess)
-    return tl::unexpected<Error>(cuda::cudaFailure(status, "looking for GPUs"));
-  if (index < 0 || index >= count)
-    return badInput(fmt::format("there is no GPU cuda:{}: this machine has {}", index,
-                                count == 0 ? "none" : fmt::format("cuda:0 to cuda:{}", count - 1)),
-                    "device");
-  cudaDeviceProp properties{};
-  if (const cudaError_t status = cudaGetDeviceProperties(&properties, index); status != cudaSuccess)
-    return tl::unexpected<Error>(cuda::cudaFailure(status, "asking for the GPU's properties"));
-  constexpr int ampere = 8; // bf16 matrix units and asynchronous copies to shared memory
-  if (properties.major < ampere)
-    return failed(fmt::format("{} has compute capability {}.{}; training needs 8.0 (Ampere) or newer: use another GPU, "
-                              "or train with --device cpu",
-                              properties.name, properties.major, properties.minor));
-  return cuda::checkWordWaits(index);
-}
-
-} // namespace
-
 Result<std::unique_ptr<Device>> CudaDevice::create(ThreadPool& pool, int index, Bytes deviceLimit, Bytes hostLimit) {
-  MILLRACE_CHECK(usable(index));
+  MILLRACE_CHECK(cuda::checkUsable(index));
   try {
     return std::unique_ptr<Device>(new CudaDevice(pool, index, deviceLimit, hostLimit));
   } catch (const EngineException& problem) {
@@ -82,7 +59,12 @@ Result<Buffer> CudaDevice::allocate(Bytes bytes, MemorySpace space, const std::s
           cuda::cudaFailure(status, fmt::format("allocating {} for {}", formatBytes(bytes), purpose)));
     }
   } else {
-    MILLRACE_TRY(data, allocatePinned(m_pool, bytes, purpose));
+    MILLRACE_TRY(PinnedMemory memory, allocatePinned(m_pool, bytes, purpose));
+    data = memory.data;
+    if (!memory.notice.empty()) {
+      m_pageable.insert(data);
+      if (m_notices.empty()) m_notices.push_back(std::move(memory.notice)); // the next ones would say the same
+    }
   }
   use.used += bytes;
   use.peak = std::max(use.peak, use.used);
@@ -95,7 +77,7 @@ void CudaDevice::release(void* data, Bytes bytes, MemorySpace space) noexcept {
   if (space == MemorySpace::Device)
     (void)cudaFree(data);
   else
-    releasePinned(data, bytes);
+    releasePinned(data, bytes, m_pageable.erase(data) == 0);
   m_use[static_cast<int>(space)].used -= bytes;
 }
 
@@ -106,6 +88,16 @@ std::unique_ptr<Stream> CudaDevice::createStream(const std::string& name) {
 HostSignal CudaDevice::createHostSignal() {
   cuda::check(cudaSetDevice(m_index), "choosing the GPU");
   return HostSignal(std::make_shared<CudaSignal>(m_words, m_failure));
+}
+
+std::vector<std::string> CudaDevice::notices() const {
+  Lock lock(m_mutex);
+  return m_notices;
+}
+
+void CudaDevice::limitLink(double bytesPerSecond) {
+  cuda::check(cudaSetDevice(m_index), "choosing the GPU");
+  m_link = std::make_unique<cuda::LinkLimit>(bytesPerSecond);
 }
 
 MemoryUse CudaDevice::memoryUse(MemorySpace space) const {

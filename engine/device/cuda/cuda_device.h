@@ -5,9 +5,11 @@
 #include "device/cuda/cuda_event.h"
 #include "device/cuda/cuda_kernels.h"
 #include "device/cuda/cuda_signal.h"
+#include "device/cuda/link_limit.h"
 #include "device/device.h"
 
 #include <memory>
+#include <set>
 
 namespace millrace {
 
@@ -23,8 +25,13 @@ class CudaDevice final : public Device, private Buffer::Owner {
   HostSignal createHostSignal() override;
   Kernels& kernels() override { return *m_kernels; }
   MemoryUse memoryUse(MemorySpace space) const override;
+  std::vector<std::string> notices() const override;
+  void limitLink(double bytesPerSecond) override;
 
   int index() const { return m_index; }
+  ThreadPool& pool() const { return m_pool; }
+  /// Null: copies are as fast as they can be.
+  cuda::LinkLimit* link() const { return m_link.get(); }
   const std::shared_ptr<CudaEventPool>& events() const { return m_events; }
   const std::shared_ptr<CudaEventPool>& timedEvents() const { return m_timedEvents; }
   const std::shared_ptr<CudaFailure>& failure() const { return m_failure; }
@@ -41,8 +48,11 @@ class CudaDevice final : public Device, private Buffer::Owner {
   const std::shared_ptr<CudaFailure> m_failure;
   const std::shared_ptr<CudaSignalWords> m_words;
   std::unique_ptr<CudaKernels> m_kernels;
+  std::unique_ptr<cuda::LinkLimit> m_link;
   mutable Mutex m_mutex;
   MemoryUse m_use[2] MILLRACE_GUARDED_BY(m_mutex);
+  std::set<void*> m_pageable MILLRACE_GUARDED_BY(m_mutex); ///< host buffers that could not be registered
+  std::vector<std::string> m_notices MILLRACE_GUARDED_BY(m_mutex);
 };
 
 } // namespace millrace

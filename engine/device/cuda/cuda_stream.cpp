@@ -4,9 +4,11 @@
 #include "device/cuda/cuda_error.h"
 #include "device/cuda/driver.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <fmt/format.h>
+#include <optional>
 
 namespace millrace {
 
@@ -29,11 +31,24 @@ void CUDART_CB runHostTask(void* data) {
   }
 }
 
+/// The way of a copy that goes over the link; nullopt: it stays on one side.
+std::optional<cuda::LinkWay> wayOf(const void* destination, const void* source) {
+  const auto onDevice = [](const void* pointer) {
+    cudaPointerAttributes where{};
+    cuda::check(cudaPointerGetAttributes(&where, pointer), "looking up memory");
+    return where.type == cudaMemoryTypeDevice;
+  };
+  const bool to = onDevice(destination), from = onDevice(source);
+  if (to == from) return std::nullopt;
+  return to ? cuda::LinkWay::In : cuda::LinkWay::Out;
+}
+
 } // namespace
 
 CudaStream::CudaStream(CudaDevice& device, std::string name) : m_device(device), m_name(std::move(name)) {
   activate();
   cuda::check(cudaStreamCreateWithFlags(&m_stream, cudaStreamNonBlocking), "making a stream");
+  if (m_device.link()) m_turn = std::make_unique<cuda::LinkLimit::Turn>();
 }
 
 CudaStream::~CudaStream() {
@@ -142,10 +157,13 @@ void CudaStream::copy(void* destination, const void* source, Bytes bytes) {
   if (bytes <= 0) return;
   activate();
   begin(Doing::Copying);
+  const auto way = m_turn ? wayOf(destination, source) : std::nullopt;
+  if (way) m_device.link()->begin(m_stream, *m_turn, *way, bytes);
   const cudaError_t status =
       cudaMemcpyAsync(destination, source, static_cast<std::size_t>(bytes), cudaMemcpyDefault, m_stream);
   if (status != cudaSuccess)
     throw EngineException(cuda::cudaFailure(status, fmt::format("a copy of {}", formatBytes(bytes))));
+  if (way) m_device.link()->end(m_stream, *m_turn);
   {
     Lock lock(m_mutex);
     m_open.bytes = bytes;
@@ -161,7 +179,14 @@ void CudaStream::zero(void* destination, Bytes bytes) {
   if (where.type == cudaMemoryTypeDevice)
     cuda::check(cudaMemsetAsync(destination, 0, static_cast<std::size_t>(bytes), submit()), "setting memory to zero");
   else // the GPU would write it over the bus
-    hostTask([destination, bytes] { std::memset(destination, 0, static_cast<std::size_t>(bytes)); });
+    hostTask([destination, bytes, &pool = m_device.pool()] {
+      constexpr Bytes piece = 4 * MiB;
+      pool.parallelFor((bytes + piece - 1) / piece, [&](std::int64_t i) {
+        const Bytes begin = i * piece;
+        std::memset(static_cast<std::byte*>(destination) + begin, 0,
+                    static_cast<std::size_t>(std::min(piece, bytes - begin)));
+      });
+    });
 }
 
 void CudaStream::hostTask(std::function<void()> task) {

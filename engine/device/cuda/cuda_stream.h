@@ -4,6 +4,7 @@
 
 #include "device/cuda/cuda_event.h"
 #include "device/cuda/cuda_signal.h"
+#include "device/cuda/link_limit.h"
 
 #include <deque>
 #include <string>
@@ -48,6 +49,7 @@ class CudaStream final : public Stream {
   void harvest() const MILLRACE_REQUIRES(m_mutex);
 
   CudaDevice& m_device;
+  std::unique_ptr<cuda::LinkLimit::Turn> m_turn; ///< null: the link is not limited
   const std::string m_name;
   cudaStream_t m_stream = nullptr;
   std::deque<std::pair<std::shared_ptr<CudaEvent>, std::shared_ptr<CudaSignal>>> m_awaited; ///< signals, until passed

@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 namespace millrace {
 
@@ -14,15 +15,23 @@ constexpr Bytes largestPiece = 64 * GiB;
 /// Touched as one task.
 constexpr Bytes touchedPiece = 64 * MiB;
 
-/// The first `registered` bytes are.
-void release(void* data, Bytes bytes, Bytes registered) {
-  for (Bytes at = 0; at < registered; at += largestPiece) (void)cudaHostUnregister(static_cast<std::byte*>(data) + at);
-  ::munmap(data, static_cast<std::size_t>(bytes));
+void unregister(void* data, Bytes bytes) {
+  for (Bytes at = 0; at < bytes; at += largestPiece) (void)cudaHostUnregister(static_cast<std::byte*>(data) + at);
+}
+
+/// The limit that most likely is why.
+std::string limitOf(Bytes bytes) {
+  rlimit lock{};
+  if (::getrlimit(RLIMIT_MEMLOCK, &lock) == 0 && lock.rlim_cur != RLIM_INFINITY &&
+      static_cast<Bytes>(std::min<rlim_t>(lock.rlim_cur, 1ULL << 60)) < bytes)
+    return fmt::format("the limit of locked memory is {}: raise it (ulimit -l, a container's memlock)",
+                       formatBytes(static_cast<Bytes>(lock.rlim_cur)));
+  return "the system or, under Windows, its cap on pinned memory does not allow more: lower memory.ram_limit";
 }
 
 } // namespace
 
-Result<void*> allocatePinned(ThreadPool& pool, Bytes bytes, const std::string& purpose) {
+Result<PinnedMemory> allocatePinned(ThreadPool& pool, Bytes bytes, const std::string& purpose) {
   const auto size = static_cast<std::size_t>(bytes);
   void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED)
@@ -41,17 +50,18 @@ Result<void*> allocatePinned(ThreadPool& pool, Bytes bytes, const std::string& p
     const cudaError_t status = cudaHostRegister(first + at, piece, cudaHostRegisterPortable);
     if (status == cudaSuccess) continue;
     (void)cudaGetLastError(); // it is told here; later launches are not to be blamed
-    release(data, bytes, at);
-    return failure(ErrorKind::DoesNotFit,
-                   fmt::format("the GPU's driver refuses to register {} of host memory for {} ({}): raise the limit of "
-                               "locked memory (ulimit -l, the container's memlock), or lower memory.ram_limit",
-                               formatBytes(bytes), purpose, cudaGetErrorString(status)));
+    unregister(data, at);
+    return PinnedMemory{data,
+                        fmt::format("the GPU's driver refuses to register {} of host memory for {} ({}), so copies "
+                                    "of it are several times slower: {}",
+                                    formatBytes(bytes), purpose, cudaGetErrorString(status), limitOf(bytes))};
   }
-  return data;
+  return PinnedMemory{data, {}};
 }
 
-void releasePinned(void* data, Bytes bytes) {
-  release(data, bytes, bytes);
+void releasePinned(void* data, Bytes bytes, bool registered) {
+  if (registered) unregister(data, bytes);
+  ::munmap(data, static_cast<std::size_t>(bytes));
 }
 
 } // namespace millrace

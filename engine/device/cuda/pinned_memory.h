@@ -9,9 +9,14 @@
 
 namespace millrace {
 
-/// Zero-filled, for the current GPU. DoesNotFit names what the system refused; where it is the registering, the limits
-/// that may be why. To be given back with releasePinned().
-Result<void*> allocatePinned(ThreadPool& pool, Bytes bytes, const std::string& purpose);
-void releasePinned(void* data, Bytes bytes);
+struct PinnedMemory {
+  void* data = nullptr;
+  std::string notice; ///< why the driver did not register it, so that copies are slow; empty: it did
+};
+
+/// Zero-filled, for the current GPU. DoesNotFit names what the system refused. Memory that the driver refuses to
+/// register is used as it is. To be given back with releasePinned().
+Result<PinnedMemory> allocatePinned(ThreadPool& pool, Bytes bytes, const std::string& purpose);
+void releasePinned(void* data, Bytes bytes, bool registered);
 
 } // namespace millrace

@@ -25,6 +25,11 @@ struct BenchMachine {
 struct BenchStepOptions {
   int rounds = 3; ///< each trains some steps, then runs their matrix products alone
   int stepsPerRound = 2;
+  std::string isa = "auto"; ///< of AdamW on the host: "auto", "scalar", "avx2", "avx512"
+  double linkLimit = 0;     ///< bytes per second each way, as over a slower link; 0: as it is. GPUs alone
+  /// So many sets of buffers in host memory (4 or more) that all layers share in turn, so that models larger than the
+  /// machine's memory can be timed; what is computed then means nothing. 0: each layer has its own.
+  int aliasSets = 0;
   /// Told between rounds, on the calling thread; false gives up with Interrupted.
   std::function<bool(int done, int rounds)> progress;
 };
@@ -32,6 +37,9 @@ struct BenchStepOptions {
 /// Seconds are per step, medians over rounds.
 struct BenchStepReport {
   BenchMachine machine;
+  std::string device; ///< "cpu", "NVIDIA H200"
+  int aliasSets = 0;
+  double linkLimit = 0;
   std::string project;
   std::string model; ///< config.json
   std::int64_t parameters = 0;
@@ -44,7 +52,10 @@ struct BenchStepReport {
   std::int64_t group = 0;
   int slots = 0;
   bool offloadActivations = false;
-  std::int64_t streamedLayers = 0; ///< whose weights cross the bus twice a step
+  std::int64_t streamedLayers = 0;  ///< whose weights cross the bus twice a step
+  std::int64_t weightsOnDevice = 0; ///< layers whose weights alone are in device memory
+  std::int64_t onDevice = 0;        ///< layers that are there wholly
+  double updatedOnDevice = 0;       ///< share of the parameters of the others that AdamW updates on the device
 
   double tokensPerSecond = 0;
   double seconds = 0;
@@ -53,7 +64,12 @@ struct BenchStepReport {
   double optimizerSeconds = 0; ///< of host AdamW, which overlaps with the others
   double productSeconds = 0;   ///< the step's matrix products alone, on random numbers, in the same process
   double productFlops = 0;
-  double productShare = 0; ///< productSeconds / seconds, median over rounds
+  double productShare = 0;     ///< productSeconds / seconds, median over rounds
+  double modelFlops = 0;       ///< that the model's forward and backward need, attention included, nothing twice
+  double hardwareFlops = 0;    ///< with what is computed again
+  double boundSeconds = 0;     ///< no engine is faster: with these products' rate, and the machine's other rates
+  double predictedSeconds = 0; ///< by the plan, at the machine's rates
+  bool ratesMeasured = false;  ///< else some of these rates are assumed
 
   Bytes bytesIn = 0; ///< to the device, per step
   Bytes bytesOut = 0;
@@ -66,9 +82,18 @@ struct BenchStepReport {
   std::vector<Stall> stalls; ///< of the compute stream
   Bytes devicePeak = 0;
   Bytes hostPeak = 0;
+  Bytes driverBytes = 0;          ///< that the GPU's driver takes of its memory besides; 0: no GPU
+  Bytes processPeak = 0;          ///< most RAM that the whole process had; 0: not known
+  std::vector<std::string> notes; ///< what a person must know to read the figures
 };
 
+/// A project to time a model's step with: random weights, bf16, rows of 1024 tokens where the step has as many, and as
+/// many tokens a step as given. settings: "dotted.key=value" each, on top of that. Errors: BadInput.
+Result<Project> benchProject(FileSystem& files, const std::string& name, const ModelSource& model, std::int64_t tokens,
+                             const std::vector<std::string>& settings = {});
+
 /// Trains on random tokens with random weights as the project says: model, shapes, precision, memory limits, threads.
+/// Where the project does not say what computes, it is what a run would take.
 /// Neither its data nor weights are read. source: the project's name for messages. Errors: BadInput, DoesNotFit,
 /// Interrupted.
 Result<BenchStepReport> benchStep(FileSystem& files, const Project& project, const std::string& source,

@@ -4,6 +4,8 @@
 #include "base/units.h"
 #include "engine/precision.h"
 
+#include <string>
+
 namespace millrace {
 
 struct ComputeOptions {
@@ -11,6 +13,7 @@ struct ComputeOptions {
   Bytes deviceLimit = 0; ///< device memory at most, the CPU's stand-in for it included; 0: what is free
   Bytes hostLimit = 0;   ///< host memory at most; 0: what is free
   Precision precision = Precision::Fp32;
+  std::string device = "auto"; ///< "auto", "cpu" or "cuda:N"
 };
 
 } // namespace millrace

@@ -164,7 +164,8 @@ HardwareProfile inspectMachine(const std::vector<std::filesystem::path>& folders
 /// always of a machine that a file describes.
 std::vector<std::string> gpuNotices(const HardwareProfile& profile);
 
-/// Whether this build computes on "auto", "cpu" or "cuda:N"; BadInput with the reason. what: names the setting.
+/// Whether this program computes on "auto", "cpu" or "cuda:N" of this machine; BadInput with the reason. what: names
+/// the setting.
 Status checkDevice(const std::string& device, const std::string& what);
 
 /// Lines of "name  value" for people, what can be used of each memory after them, the notices at the end.

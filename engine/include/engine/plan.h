@@ -148,7 +148,7 @@ struct PlanOptions {
   double tokens = 0; ///< to train on; 0: as the project says
   std::optional<double> pricePerKilowattHour;
   bool advice = true;    ///< and the largest sizes: they take many plans
-  bool rehearse = false; ///< time a few layers of the model here: seconds, and far more exact than rates. CPU alone.
+  bool rehearse = false; ///< time a few layers of the model here: seconds, and far more exact than rates
 };
 
 /// Needs the model's config.json, neither weights nor data. source: the project file's name, for messages. The rates

@@ -108,12 +108,13 @@ Result<std::string> cacheRates(FileSystem& files, const Path& cache, const Probe
 /// BadInput when the path is something else than a whole cache of rates; what is not there may become one.
 Status checkRatesCache(FileSystem& files, const Path& cache);
 
-/// The profile with what was measured in place of what it has. Pure.
+/// The profile with what was measured in place of what it has: of the CPU, or of all GPUs with the device's name. Pure.
 HardwareProfile withMeasuredRates(HardwareProfile profile, const ProbeReport& report);
 
-/// This machine's profile with what the cache has of it for so many threads (0: the usable cores). A machine that a
-/// file describes stays as it is. notice: gets CachedRates::notice.
-HardwareProfile withCachedRates(FileSystem& files, HardwareProfile profile, int threads = 0,
+/// This machine's profile with what the cache has of it for so many threads (0: the usable cores) and what computes: a
+/// GPU as an index into profile.nvidia.gpus, negative for the CPU. A machine that a file describes stays as it is.
+/// notice: gets CachedRates::notice.
+HardwareProfile withCachedRates(FileSystem& files, HardwareProfile profile, int threads = 0, int gpu = -1,
                                 std::string* notice = nullptr);
 
 /// Lines of "name  value" for people.

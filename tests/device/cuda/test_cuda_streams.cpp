@@ -1,5 +1,6 @@
 // Memory, streams, events and host signals of the CUDA device.
 #include "device/cuda/gpu.h"
+#include "device/gpus.h"
 
 #include <atomic>
 #include <chrono>
@@ -186,6 +187,53 @@ class TestCudaStreams : public QObject {
     QVERIFY(released);
     signal.signal();
     first->synchronize();
+  }
+
+  /// A slower link is imitated, each way for itself, and what is copied stays right.
+  void aLimitedLinkTakesItsTime() {
+    Gpu gpu;
+    MILLRACE_NEED_GPU(gpu);
+    constexpr Bytes bytes = 64 * MiB;
+    gpu.device().limitLink(1e9);
+    const auto in = gpu.device().createStream("in"), also = gpu.device().createStream("also");
+    const Buffer host = gpu.allocate(bytes, MemorySpace::Host), back = gpu.allocate(bytes, MemorySpace::Host);
+    const Buffer one = gpu.allocate(bytes), other = gpu.allocate(bytes);
+    std::memset(host.data(), 7, static_cast<std::size_t>(bytes));
+    const auto secondsOf = [&](const auto& work) {
+      const auto begin = std::chrono::steady_clock::now();
+      work();
+      in->synchronize();
+      also->synchronize();
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    };
+    const double least = static_cast<double>(bytes) / 1e9;
+    const double single = secondsOf([&] { in->copy(one.data(), host.data(), bytes); });
+    QVERIFY2(single >= least && single < 2 * least, qPrintable(QString::number(single)));
+    const double turns = secondsOf([&] { // of one way they take turns, whatever their stream
+      in->copy(one.data(), host.data(), bytes);
+      also->copy(other.data(), host.data(), bytes);
+    });
+    QVERIFY2(turns >= 2 * least && turns < 3 * least, qPrintable(QString::number(turns)));
+    const double both = secondsOf([&] {
+      in->copy(one.data(), host.data(), bytes);
+      also->copy(back.data(), other.data(), bytes);
+    });
+    QVERIFY2(both >= least && both < 1.8 * least, qPrintable(QString::number(both)));
+    QVERIFY(std::memcmp(back.data(), host.data(), static_cast<std::size_t>(bytes)) == 0);
+    const double inside = secondsOf([&] { in->copy(one.data(), other.data(), bytes); });
+    QVERIFY2(inside < least, qPrintable(QString::number(inside)));
+  }
+
+  void whatTheContextTakesIsTold() {
+    Gpu gpu;
+    MILLRACE_NEED_GPU(gpu);
+    const auto memory = gpuMemory(0);
+    QVERIFY2(memory.has_value(), memory ? "" : memory.error().message.c_str());
+    QVERIFY(memory->free > 0 && memory->free < memory->total);
+    const Buffer buffer = gpu.allocate(GiB);
+    const auto less = gpuMemory(0);
+    QVERIFY(less.has_value() && memory->free - less->free >= GiB - 64 * MiB);
+    QVERIFY(!cudaIndexOf("ffff:ff:1f.0").has_value());
   }
 
   void otherGpusAndNamesAreRefused() {
