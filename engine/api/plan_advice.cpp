@@ -12,8 +12,12 @@ namespace millrace {
 namespace {
 
 constexpr std::size_t mostAdvice = 8;
+/// In such steps disk space is advised.
+constexpr Bytes terabyte = Bytes{1} << 40;
 /// A gain below this share of the rate is within what a prediction can tell.
 constexpr double worthTelling = 0.03;
+/// Two changes are told together where they are so many times as fast as the one.
+constexpr double worthCombining = 1.2;
 
 /// One thing to change.
 struct Option {
@@ -136,10 +140,25 @@ class Adviser {
     return true;
   }
 
-  /// Each option alone; where none makes it fit, two at a time; then as many as go together.
+  /// Each option alone, and where it makes it fit with what makes that faster; where none does, two at a time; then as
+  /// many as go together.
   void considerChanges(const Planning& planning, Bytes addDisk) {
-    for (const Option& option : m_choices) consider(planning, {&option}, addDisk);
-    if (m_base.fits() || !m_advice.empty()) return;
+    std::vector<std::pair<const Option*, double>> found;
+    for (const Option& option : m_choices) {
+      const std::size_t before = m_advice.size();
+      consider(planning, {&option}, addDisk);
+      if (m_advice.size() > before) found.emplace_back(&option, m_advice.back().tokensPerSecond);
+    }
+    if (m_base.fits()) return;
+    for (const auto& [one, speed] : found)
+      for (const Option& other : m_choices) {
+        const bool alone = std::any_of(found.begin(), found.end(), [&](const auto& f) { return f.first == &other; });
+        if (alone || !together(*one, other)) continue;
+        const std::size_t before = m_advice.size();
+        consider(planning, {one, &other}, addDisk);
+        if (m_advice.size() > before && m_advice.back().tokensPerSecond < worthCombining * speed) m_advice.pop_back();
+      }
+    if (!m_advice.empty()) return;
     for (std::size_t i = 0; i < m_choices.size(); ++i)
       for (std::size_t j = i + 1; j < m_choices.size(); ++j)
         if (together(m_choices[i], m_choices[j])) consider(planning, {&m_choices[i], &m_choices[j]}, addDisk);
@@ -172,7 +191,7 @@ class Adviser {
 
   /// Disk space to make or to buy, for checkpoints and for state that lives there: the least power of two that helps.
   void considerDisk() {
-    for (Bytes disk = Bytes{1} << 40; disk <= Bytes{1} << 46 && m_advice.empty(); disk *= 2) {
+    for (Bytes disk = terabyte; disk <= Bytes{1} << 46 && m_advice.empty(); disk *= 2) {
       const Planning planning = m_planning.withMore(0, disk, false);
       PlanAdvice advice;
       advice.text = fmt::format("have {} more of disk space", formatBytes(disk));
@@ -186,7 +205,14 @@ class Adviser {
   void considerMemory() {
     constexpr Bytes module = 16 * GiB;
     constexpr std::int64_t mostModules = 1 << 10;
-    const auto with = [&](std::int64_t modules) { return m_planning.withMore(modules * module, 0, false); };
+    Bytes disk = 0;
+    const auto with = [&](std::int64_t modules) { return m_planning.withMore(modules * module, disk, false); };
+    // Where memory alone does not help, with a disk for checkpoints that is as large as need be.
+    if (!m_base.fits() && !with(mostModules).fits(m_project, m_spec)) {
+      disk = std::max<Bytes>(0, m_base.run.checkpointDisk - m_base.run.checkpointFree.value_or(0));
+      disk = (disk + terabyte - 1) / terabyte * terabyte;
+      if (disk == 0) return;
+    }
     std::int64_t modules = 0;
     if (!m_base.fits()) {
       std::int64_t least = 0;
@@ -195,7 +221,7 @@ class Adviser {
         least = modules;
         modules *= 2;
       }
-      if (modules > mostModules) return; // it is not RAM alone that is missing
+      if (modules > mostModules) return; // something else is missing
       while (modules - least > 1) {
         const std::int64_t middle = (least + modules) / 2;
         (with(middle).fits(m_project, m_spec) ? modules : least) = middle;
@@ -207,7 +233,9 @@ class Adviser {
     }
     PlanAdvice advice;
     advice.text = fmt::format("add {} of RAM", formatBytes(modules * module));
+    if (disk > 0) advice.text += fmt::format(", and have {} more of disk space", formatBytes(disk));
     advice.addRam = modules * module;
+    advice.addDisk = disk;
     measure(with(modules), m_project, std::move(advice));
   }
 

@@ -18,6 +18,10 @@ void addPlanOnly(const Planning& planning, const PlannedStep& step, Notes& notes
   if (planning.target().gpu >= 0 && cudaRelease() == 0)
     notes.push_back("plan only: this program was built without CUDA and trains on the CPU; the GPU's times and memory "
                     "are what the plan says of it");
+  const auto gpus = std::count_if(planning.profile().nvidia.gpus.begin(), planning.profile().nvidia.gpus.end(),
+                                  [](const GpuFacts& gpu) { return gpu.memoryTotal > 0; });
+  if (planning.target().gpu >= 0 && planning.target().gpus == 1 && gpus > 1)
+    notes.push_back(fmt::format("one of {} GPUs is planned with: --gpus {} plans for all", gpus, gpus));
   if (planning.target().gpus > 1) notes.push_back("plan only: training on several GPUs is not part of this version");
   if (step.memory.total(MemoryTier::Disk) > 0)
     notes.push_back("plan only: state on NVMe is planned but not yet trained with");

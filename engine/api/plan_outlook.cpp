@@ -82,10 +82,10 @@ std::string wearReason(const PlannedRun& run) {
   const double share = run.seconds / (run.driveYears * year);
   const bool unknownLength = run.seconds <= 0;
   if (share < 1 && !(run.driveYears < 1 && (unknownLength || share > worthMinding))) return {};
-  return fmt::format("the drive would be worn out after {:.{}f} days{}: {} a day of a rated {}",
+  return fmt::format("the drive would be worn out after {:.{}f} days{}: {:.3g} TB a day of a rated {:.6g} TB",
                      run.driveYears * year / day, run.driveYears * year < 10 * day ? 1 : 0,
-                     share >= 1 ? ", before the run's end" : "", formatBytes(static_cast<Bytes>(run.wornPerDay)),
-                     formatBytes(run.endurance));
+                     share >= 1 ? ", before the run's end" : "", run.wornPerDay / 1e12,
+                     static_cast<double>(run.endurance) / 1e12);
 }
 
 PlannedRun outlookOf(const Planning& planning, const Project& project, const ModelSpec& spec, const PlannedStep& step,
@@ -110,8 +110,10 @@ PlannedRun outlookOf(const Planning& planning, const Project& project, const Mod
   const double slower = between > 0 ? 1 + run.checkpointSeconds / between : 1;
 
   run.tokens = tokensOf(project, options, tokensPerSecond);
+  if (run.tokens > 0) run.tokens = std::max(run.tokens, static_cast<double>(project.training.tokensPerStep()));
   const bool timed = project.training.length.unit == LengthUnit::Hours && options.tokens <= 0;
-  run.seconds = timed ? project.training.length.amount * 3600 : run.tokens / tokensPerSecond * slower;
+  run.seconds =
+      timed ? std::max(project.training.length.amount * 3600, stepSeconds) : run.tokens / tokensPerSecond * slower;
   run.checkpointPauses = run.seconds * (1 - 1 / slower);
   run.kilowattHours = powerOf(planning) / 1000 * run.seconds / 3600;
   if (options.pricePerKilowattHour && run.kilowattHours > 0)
@@ -140,7 +142,7 @@ Judgement judge(const Planning& planning, const Project& project, const ModelSpe
                 const PlanOptions& options, double stepSeconds) {
   Judgement judgement;
   judgement.verdict = outcome.verdict;
-  if (!outcome.reason.empty()) judgement.reasons.push_back(outcome.reason);
+  judgement.reasons = outcome.reasons;
   judgement.run = outlookOf(planning, project, spec, outcome.step, options, stepSeconds);
   const std::string worn = wearReason(judgement.run);
   if (judgement.verdict == Verdict::DoesNotFit || worn.empty()) return judgement;

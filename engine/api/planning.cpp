@@ -157,6 +157,9 @@ Result<Planning> Planning::create(FileSystem& files, const Project& project, con
 
   HardwareProfile& machine = planning.m_profile;
   machine = describedAs(profile, options.budgets);
+  if (described && machine.memory.usable <= 0)
+    return badInput(fmt::format("how much RAM {} has is not known: give --ram, or memory.total in the machine's file",
+                                machine.name));
   if (target.nvme && machine.disks.empty()) { // a disk of which nothing is known but how much of it may be used
     DiskFacts disk;
     disk.folder = "nvme";
@@ -256,33 +259,55 @@ Result<PlanOutcome> Planning::plan(const Project& project, const ModelSpec& spec
   if (!found) {
     if (found.error().kind != ErrorKind::DoesNotFit) return tl::unexpected(found.error());
     outcome.verdict = Verdict::DoesNotFit;
-    outcome.reason = found.error().message;
+    std::string reason = found.error().message;
     outcome.step = predictPlan(spec, request, leanestPlan(spec, request));
     const bool device = outcome.step.memory.total(MemoryTier::Device) > outcome.limits.device.bytes;
     if (device && m_target.gpu < 0 && !outcome.limits.device.set)
-      outcome.reason += "; on the CPU that is a share of RAM, of which the machine has too little";
+      reason += "; on the CPU that is a share of RAM, of which the machine has too little";
+    if (device && driverBytes() > 0)
+      reason += fmt::format("; the GPU's driver takes {} more", formatBytes(driverBytes()));
     if (!device && !outcome.limits.host.set)
-      outcome.reason += fmt::format("; the program itself takes {} more", formatBytes(programBytes(project, spec)));
+      reason += fmt::format("; the program itself takes {} more", formatBytes(programBytes(project, spec)));
+    outcome.reasons = {std::move(reason)};
+    // Where nothing is left for state beside them it is they that are in the way.
+    if (std::string checkpoints = checkpointShortfall(project, spec, 0); !checkpoints.empty())
+      outcome.reasons.insert(checkpointsShareTheDrive() ? outcome.reasons.begin() : outcome.reasons.end(),
+                             std::move(checkpoints));
     return outcome;
   }
   outcome.step = std::move(*found);
   outcome.limits.device.bytes = outcome.step.memory.deviceLimit;
   outcome.limits.host.bytes = outcome.step.memory.hostLimit;
-  outcome.reason = checkpointShortfall(project, spec, outcome.step.memory.total(MemoryTier::Disk));
-  if (!outcome.reason.empty()) {
+  if (std::string reason = checkpointShortfall(project, spec, outcome.step.memory.total(MemoryTier::Disk));
+      !reason.empty()) {
+    outcome.reasons = {std::move(reason)};
     outcome.verdict = Verdict::DoesNotFit;
     return outcome;
   }
   // What the planner takes beyond need is no sign: the question is whether less would do. A limit that was set is kept
   // to the byte, one that follows from what is free now may turn out smaller.
+  const auto lessen = [](MemoryLimit& limit) {
+    if (!limit.set || limit.bytes >= limit.free) limit.bytes = limit.bytes / 100 * 95;
+  };
+  const auto tooLittle = [&](const MemoryLimits& less) {
+    return !leastMemoryOfRun(spec, planRequest(project, less, m_profile, m_target), less);
+  };
   MemoryLimits less = outcome.limits;
-  for (MemoryLimit* limit : {&less.device, &less.host, &less.disk})
-    if (!limit->set || limit->bytes >= limit->free) limit->bytes = limit->bytes / 100 * 95;
+  for (MemoryLimit* limit : {&less.device, &less.host, &less.disk}) lessen(*limit);
   if (m_target.gpu < 0) less.host.free = less.host.free / 100 * 95;
-  const auto spare = leastMemoryOfRun(spec, planRequest(project, less, m_profile, m_target), less);
-  if (spare) return outcome;
+  if (!tooLittle(less)) return outcome;
   outcome.verdict = Verdict::Tight;
-  outcome.reason = "it fits with less than 5% to spare: " + spare.error().message;
+  const std::pair<MemoryLimit MemoryLimits::*, const char*> tiers[] = {
+      {&MemoryLimits::device, "device memory"}, {&MemoryLimits::host, "host memory"}, {&MemoryLimits::disk, "disk"}};
+  std::string which;
+  for (const auto& [tier, name] : tiers) {
+    MemoryLimits one = outcome.limits;
+    lessen(one.*tier);
+    if ((one.*tier).bytes != (outcome.limits.*tier).bytes && tooLittle(one))
+      which += fmt::format("{}{} ({} of it may be taken)", which.empty() ? "" : " and ", name,
+                           formatBytes((outcome.limits.*tier).bytes));
+  }
+  outcome.reasons = {fmt::format("it fits with less than 5% to spare of {}", which.empty() ? "memory" : which)};
   return outcome;
 }
 

@@ -20,7 +20,7 @@ struct PlanOutcome {
   MemoryLimits limits;
   PlannedStep step; ///< where it does not fit, of the settings that need the least of what is too small
   Verdict verdict = Verdict::Fits;
-  std::string reason; ///< of another verdict than Fits
+  std::vector<std::string> reasons; ///< of another verdict than Fits
 };
 
 class Planning {

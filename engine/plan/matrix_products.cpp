@@ -64,13 +64,14 @@ std::vector<MatrixProduct> stepProducts(const ModelSpec& spec, const RunShape& s
   lister.projection(tokens, spec.mlp.inner, spec.hidden, conv1d, visits, backward);
 
   const std::int64_t chunk = HeadLayout(spec, shape).chunk;
-  for (std::int64_t begin = 0; begin < tokens; begin += chunk) {
-    const std::int64_t n = std::min(chunk, tokens - begin);
-    lister.add({n, spec.vocabulary, spec.hidden, false, true, false, true, shape.microBatches});
-    if (!shape.training) continue;
-    lister.add({spec.vocabulary, spec.hidden, n, true, false, true, true, shape.microBatches});
-    lister.add({n, spec.hidden, spec.vocabulary, false, false, false, false, shape.microBatches});
-  }
+  const auto chunks = [&](std::int64_t n, std::int64_t count) {
+    lister.add({n, spec.vocabulary, spec.hidden, false, true, false, true, count});
+    if (!shape.training) return;
+    lister.add({spec.vocabulary, spec.hidden, n, true, false, true, true, count});
+    lister.add({n, spec.hidden, spec.vocabulary, false, false, false, false, count});
+  };
+  chunks(chunk, tokens / chunk * shape.microBatches); // there may be as many as tokens
+  chunks(tokens % chunk, tokens % chunk > 0 ? shape.microBatches : 0);
   return lister.take();
 }
 

@@ -280,11 +280,12 @@ Result<TierTotals> leastMemory(const ModelSpec& spec, const PlanRequest& request
   return tl::unexpected(shortfall(spec, request, leanest ? leanest->totals[MemoryTier::Host] : 0));
 }
 
-Result<PlannedStep> planStep(const ModelSpec& spec, const PlanRequest& request) {
-  if (!request.shape.training) {
-    MILLRACE_CHECK(checkCountable(spec, request.shape));
-    return planInference(spec, request);
-  }
+namespace {
+
+/// A step that writes to the disk, which wears the drive, must be so many times as fast as one that does not.
+constexpr double worthWearing = 1.01;
+
+Result<PlannedStep> fastestStep(const ModelSpec& spec, const PlanRequest& request) {
   MILLRACE_CHECK(leastMemory(spec, request));
   const StepRates rates = request.rates.value_or(ordinaryRates());
   const auto parts = std::make_shared<const ModelParts>(spec);
@@ -301,6 +302,23 @@ Result<PlannedStep> planStep(const ModelSpec& spec, const PlanRequest& request) 
   if (!chosen) return badInput("no time can be predicted for this machine: a rate is 0 or not a number");
   const MemoryLayout layout(spec, shapeOf(request, *chosen), parts);
   return predict(layout, request, layout.plan(spreadHomes(best->counts)));
+}
+
+} // namespace
+
+Result<PlannedStep> planStep(const ModelSpec& spec, const PlanRequest& request) {
+  if (!request.shape.training) {
+    MILLRACE_CHECK(checkCountable(spec, request.shape));
+    return planInference(spec, request);
+  }
+  MILLRACE_TRY(PlannedStep step, fastestStep(spec, request));
+  if (step.memory.total(MemoryTier::Disk) == 0) return step;
+  PlanRequest memoryAlone = request;
+  memoryAlone.diskLimit = 0;
+  Result<PlannedStep> without = fastestStep(spec, memoryAlone);
+  if (!without || without->time.seconds > worthWearing * step.time.seconds) return step;
+  setLimits(without->memory, request);
+  return without;
 }
 
 Result<MemoryPlan> planMemory(const ModelSpec& spec, const PlanRequest& request) {

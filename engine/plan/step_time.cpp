@@ -238,6 +238,10 @@ StepTime predictStep(const StepWork& work, const StepRates& rates, bool splitUpd
   set(StepResource::DiskRead, over(work.forward.diskRead + work.backward.diskRead, rates.diskRead));
   set(StepResource::DiskWrite, over(work.forward.diskWrite + work.backward.diskWrite, rates.diskWrite));
   std::array<StepResource, 2> waitedFor{};
+  const auto waitsForComputeAlone = [&] {
+    return std::all_of(waitedFor.begin(), waitedFor.end(),
+                       [](StepResource resource) { return resource == StepResource::Compute; });
+  };
   if (rates.sharedCores)
     set(StepResource::HostAdamW, over(work.hostUpdates + work.diskUpdates, rates.update));
   else
@@ -246,11 +250,13 @@ StepTime predictStep(const StepWork& work, const StepRates& rates, bool splitUpd
   set(StepResource::Compute, computing + over(work.deviceUpdates + moved, rates.deviceUpdate));
   set(StepResource::BusIn, over(work.forward.in + work.backward.in + moved * work.updateBytesIn, rates.in));
   set(StepResource::BusOut, over(work.forward.out + work.backward.out + moved * work.updateBytesOut, rates.out));
-  if (rates.sharedCores)
+  if (rates.sharedCores) {
     predictShared(work, rates, time);
-  else
+    time.computeBinds = time.bottleneck == StepResource::Compute;
+  } else {
     time.bottleneck = time[waitedFor[0]] > time[waitedFor[1]] ? waitedFor[0] : waitedFor[1];
-  time.computeBinds = time.bottleneck == StepResource::Compute;
+    time.computeBinds = waitsForComputeAlone();
+  }
   return time;
 }
 

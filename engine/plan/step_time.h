@@ -43,7 +43,7 @@ struct StepTime {
   std::array<double, stepResources> busy{}; ///< seconds of work of each resource
   /// Of the resources that a phase waits for the one with the most work in the whole step.
   StepResource bottleneck = StepResource::Compute;
-  bool computeBinds = true;   ///< it is compute
+  bool computeBinds = true;   ///< no phase waits for anything else
   double updatedOnDevice = 0; ///< parameters with state on the host that are updated on the device, which hides AdamW
 
   /// What a planner keeps small: the time, and a little of what the disk has to do, which wears it.

@@ -166,6 +166,9 @@ class Preparation {
     const std::string config = fingerprintOf(m_description);
     const std::string data = m_run.dataset->summary().fingerprint;
     MILLRACE_TRY(const std::vector<CheckpointEntry> saved, m_checkpoints.list());
+    if (resume && saved.empty())
+      m_log.warning("there is no checkpoint in {}: training starts anew, at its first step",
+                    m_directory.checkpoints().string());
     if (!resume || saved.empty()) {
       state.seed = static_cast<std::uint64_t>(m_project.training.seed);
       state.configFingerprint = config;

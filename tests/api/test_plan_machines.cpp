@@ -107,6 +107,83 @@ class TestPlanMachines : public QObject {
     QVERIFY(report.run.checkpointPauses > 0 && none.run.checkpointPauses == 0);
   }
 
+  /// A drive that is added is not worn for what memory has room for.
+  void memoryIsTakenFirst() {
+    PlanOptions options = quick();
+    options.budgets.ram = 128 * GiB;
+    const HardwareProfile machine = *findMachine(m_files, "rtx-4090");
+    const std::vector<std::string> settings{"training.clip=exact-bf16", "checkpoint.every_minutes=240"};
+    const PlanReport without = plan("llama-2-7b", machine, options, settings);
+    QVERIFY(without.fits());
+    options.nvme = true;
+    options.budgets.disk = 2 * terabyte;
+    const PlanReport with = plan("llama-2-7b", machine, options, settings);
+    QCOMPARE(with.tiers[2].needed, Bytes{0});
+    QCOMPARE(with.time.tokensPerSecond, without.time.tokensPerSecond);
+    QVERIFY(with.verdict == without.verdict);
+    options.budgets.ram = 80 * GiB; // too little for it
+    const PlanReport needed = plan("llama-2-7b", machine, options, settings);
+    QVERIFY(needed.fits() && needed.tiers[2].needed > 0);
+  }
+
+  /// Checkpoints that leave no room for state are named, before the memory that is too small without it.
+  void checkpointsInTheWay() {
+    PlanOptions options;
+    options.gpus = 2;
+    options.nvme = true;
+    options.budgets.ram = 2 * terabyte;
+    options.budgets.disk = 16 * terabyte;
+    const PlanReport report = plan("llama-3-405b", *findMachine(m_files, "2x-h200"), options);
+    QVERIFY(!report.fits());
+    QCOMPARE(report.reasons.size(), std::size_t{2});
+    QVERIFY2(report.reasons[0].starts_with("the disk of the checkpoints is too small"), report.reasons[0].c_str());
+    QVERIFY2(report.reasons[1].starts_with("host memory is too small"), report.reasons[1].c_str());
+    QVERIFY(!report.advice.empty());
+  }
+
+  /// Where several things are missing all of them are advised.
+  void memoryAndDiskAreAdvised() {
+    const PlanReport report = plan("llama-3-8b", smallMachine(), PlanOptions());
+    QVERIFY(!report.fits());
+    const auto both = std::find_if(report.advice.begin(), report.advice.end(),
+                                   [](const PlanAdvice& advice) { return advice.addRam > 0 && advice.addDisk > 0; });
+    QVERIFY(both != report.advice.end());
+    HardwareProfile bought = smallMachine();
+    bought.memory.total += both->addRam;
+    bought.memory.available += both->addRam;
+    bought.memory.usable += both->addRam;
+    *bought.memory.groupLimit += both->addRam;
+    *bought.memory.groupFree += both->addRam;
+    bought.disks[0].total += both->addDisk;
+    bought.disks[0].free += both->addDisk;
+    QVERIFY(plan("llama-3-8b", bought, quick()).fits());
+  }
+
+  void whatTheDriverTakesIsTold() {
+    const PlanReport report = plan("60e6", *findMachine(m_files, "rtx-4090"), quick(),
+                                   {"memory.vram_limit=40MiB", "training.micro_batches=1"});
+    QVERIFY(!report.fits());
+    QVERIFY2(says(report.reasons, "the GPU's driver takes 600.00 MiB more"), report.reasons[0].c_str());
+  }
+
+  void memoryMustBeKnown() {
+    HardwareProfile machine = *findMachine(m_files, "rtx-4090");
+    machine.memory = {};
+    const auto report = tryPlan("llama-2-7b", machine, quick(), {});
+    QVERIFY(!report && report.error().message.find("give --ram") != std::string::npos);
+    PlanOptions options = quick();
+    options.budgets.ram = 128 * GiB;
+    QVERIFY(tryPlan("llama-2-7b", machine, options, {}).has_value());
+  }
+
+  void aRunIsAStepAtLeast() {
+    PlanOptions options = quick();
+    options.tokens = 1;
+    const PlanReport report = plan("60e6", smallMachine(), options);
+    QCOMPARE(report.run.tokens, static_cast<double>(report.tokensPerStep));
+    QVERIFY(report.run.seconds >= report.time.stepSeconds);
+  }
+
   /// The least of what they have counts, whichever comes first.
   void unlikeGpus() {
     PlanOptions options = quick();
@@ -200,17 +277,23 @@ class TestPlanMachines : public QObject {
     QVERIFY2(says(small.reasons, "a share of RAM, of which the machine has too little"), small.reasons[0].c_str());
   }
 
-  /// Compute binds if and only if the step has the tokens from which it does.
+  /// From where compute alone binds on, more tokens a step gain next to nothing.
   void whatBindsAgrees() {
-    for (const char* batches : {"1", "4", "16", "64"}) {
+    double before = 0;
+    bool bound = false;
+    for (const char* batches : {"1", "4", "16", "64", "256"}) {
       PlanOptions options = quick();
       options.budgets.ram = 256 * GiB;
       const PlanReport report = plan("llama-2-7b", *findMachine(m_files, "rtx-4090"), options,
                                      {std::string("training.micro_batches=") + batches});
       const bool enough = report.time.computeBindsFrom > 0 &&
                           report.time.computeBindsFrom <= static_cast<double>(report.tokensPerStep) * 1.001;
-      QCOMPARE(report.time.bottleneck == "compute", enough);
+      QVERIFY(!enough || report.time.bottleneck == "compute");
+      if (bound) QVERIFY(enough && report.time.tokensPerSecond < 1.1 * before);
+      bound = enough;
+      before = report.time.tokensPerSecond;
     }
+    QVERIFY(bound);
   }
 
  private:

@@ -163,6 +163,10 @@ void TestMatrixProducts::operations() {
   QCOMPARE(productFlops(stepProducts(spec, shape)), 6 * tokens * (layers + head));
   shape.recompute = Recompute::Full;
   QCOMPARE(productFlops(stepProducts(spec, shape)), tokens * (8 * layers - 2 * down + 6 * head));
+  shape.headChunk = 1;
+  shape.context = std::int64_t{1} << 40; // more chunks than anybody could go through one by one
+  const double many = 2 * 2 * static_cast<double>(shape.context);
+  QVERIFY(qFuzzyCompare(productFlops(stepProducts(spec, shape)), many * (8 * layers - 2 * down + 6 * head)));
 }
 
 void TestMatrixProducts::timed() {

@@ -1,6 +1,7 @@
 #include "bridge/detached_program.h"
 
 #include "bridge/background.h"
+#include "bridge/child_signals.h"
 #include "bridge/text.h"
 #include "engine/runs.h"
 
@@ -59,6 +60,7 @@ void DetachedProgram::start() {
   QProcess process;
   process.setProgram(m_program);
   process.setArguments(m_arguments);
+  withDefaultSignals(process);
   process.setStandardInputFile(given);
   process.setStandardOutputFile(QProcess::nullDevice());
   process.setStandardErrorFile(said);

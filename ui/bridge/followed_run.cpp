@@ -89,9 +89,12 @@ void FollowedRun::read(const std::shared_ptr<Reader>& reader, const std::filesys
   auto watch = RunWatch::open(reader->files, directory, options);
   if (!watch) return end(watch.error().message);
   RunWatch& events = **watch;
+  // The history of one that nobody works on is read to its end before anything is said of it.
+  const auto info = runInfo(reader->files, directory);
+  const bool live = !info || info->outcome == RunOutcome::Live;
   tell([&] {
     reader->watch = std::move(*watch);
-    reader->opened = true;
+    reader->opened = live;
     if (reader->stopped) events.stop();
   });
   while (true) {
@@ -100,6 +103,7 @@ void FollowedRun::read(const std::shared_ptr<Reader>& reader, const std::filesys
     if (!*event) return end({});
     {
       const std::lock_guard lock(reader->mutex);
+      reader->opened = reader->opened || reader->killed; // somebody goes on with it
       reader->killed = false;
     }
     if (reader->box.put(std::move(**event))) reader->wakeUp.wake();

@@ -1,5 +1,6 @@
 #include "bridge/remote_run.h"
 
+#include "bridge/child_signals.h"
 #include "bridge/text.h"
 
 #include <algorithm>
@@ -47,8 +48,10 @@ void RemoteRun::open() {
 }
 
 void RemoteRun::reconnect() {
-  if (link() != FeedLink::Reconnecting || m_watch.state() != QProcess::NotRunning) return;
+  const bool unreached = link() == FeedLink::Ended && m_lastStep < 0;
+  if ((link() != FeedLink::Reconnecting && !unreached) || m_watch.state() != QProcess::NotRunning) return;
   m_attempts = 0;
+  if (unreached) setLink(FeedLink::Opening);
   connectNow();
 }
 
@@ -63,6 +66,7 @@ void RemoteRun::connectNow() {
   // Events of the last step may not have been told to their end.
   if (m_lastStep > 0) command << QStringLiteral("--from-step") << QString::number(m_lastStep);
   command << m_place.path;
+  withDefaultSignals(m_watch);
   m_watch.start(m_programs.ssh, m_place.sshArguments(command), QIODevice::ReadOnly);
 }
 
@@ -151,6 +155,7 @@ void RemoteRun::request(const QString& word) {
     endRequest(tr("%1 cannot be started: %2").arg(m_programs.ssh, process->errorString()));
     process->deleteLater();
   });
+  withDefaultSignals(*process);
   process->start(m_programs.ssh, m_place.sshArguments({m_programs.millrace, QStringLiteral("ctl"), m_place.path, word}),
                  QIODevice::ReadOnly);
 }

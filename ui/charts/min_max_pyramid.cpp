@@ -1,5 +1,7 @@
 #include "charts/min_max_pyramid.h"
 
+#include "charts/drawable.h"
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -7,7 +9,7 @@
 namespace millrace::ui {
 
 void Extent::add(double value) {
-  if (std::isfinite(value)) {
+  if (isDrawable(value)) {
     min = std::min(min, value);
     max = std::max(max, value);
     if (value > 0)

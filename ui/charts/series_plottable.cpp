@@ -1,5 +1,7 @@
 #include "charts/series_plottable.h"
 
+#include "charts/drawable.h"
+
 #include "charts/edge_marks.h"
 #include "charts/line_runs.h"
 #include "charts/pixel_spans.h"
@@ -71,7 +73,7 @@ void SeriesPlottable::drawLegendIcon(QCPPainter* painter, const QRectF& rect) co
 }
 
 bool SeriesPlottable::canShow(double value) const {
-  return std::isfinite(value) && (value > 0 || mValueAxis->scaleType() == QCPAxis::stLinear);
+  return isDrawable(value) && (value > 0 || mValueAxis->scaleType() == QCPAxis::stLinear);
 }
 
 QPen SeriesPlottable::linePen() const {

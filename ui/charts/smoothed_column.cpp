@@ -1,5 +1,7 @@
 #include "charts/smoothed_column.h"
 
+#include "charts/drawable.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -78,7 +80,7 @@ void SmoothedColumn::extend(Curve& curve, std::int64_t& rows) {
     const std::int64_t count = std::min<std::int64_t>(end - row, static_cast<std::int64_t>(batch.size()));
     for (std::int64_t i = 0; i < count; ++i) {
       const double value = raw[row + i];
-      if (std::isfinite(value)) {
+      if (isDrawable(value)) {
         if (curve.remaining > 0) {
           curve.remaining *= curve.weight;
           if (curve.remaining < nothing) curve.remaining = 0;

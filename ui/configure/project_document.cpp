@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 /// Typing goes on for so long before it is worth checking.
 constexpr auto checkDelay = 150ms;
-constexpr Bytes largestFile = 16 * MiB;
+constexpr Bytes largestFile = MiB; // what is larger is no project, and would take long to lay out as text
 constexpr const char* emptyProject = "{\n  \"format\": 1\n}\n";
 
 std::string readOrEmpty(const QString& path) {

@@ -33,6 +33,9 @@ struct CanITrain::Answer {
 
 namespace {
 
+/// Of a folder's path; what is longer would only be repeated in messages.
+constexpr int mostModelLetters = 300;
+
 struct Question {
   std::string model, machine, ram, nvme; ///< as typed; the machine empty: this one
 };
@@ -61,6 +64,10 @@ Result<std::pair<std::string, ModelSource>> modelOf(FileSystem& files, const std
 Result<std::optional<Bytes>> bytesOf(const std::string& text) {
   if (text.empty()) return std::optional<Bytes>();
   MILLRACE_TRY(const Bytes bytes, parseBytes(text));
+  if (bytes == 0)
+    return badInput(CanITrain::tr("%1 is nothing to plan with: leave the field empty, or give what there is")
+                        .arg(toQt(text))
+                        .toStdString());
   return std::optional<Bytes>(bytes);
 }
 
@@ -148,6 +155,7 @@ CanITrain::CanITrain(QWidget* parent)
       m_facts(new QLabel),
       m_configure(new QPushButton(icon(QStringLiteral("configure")), tr("Make a project of it"))) {
   m_model->setEditable(true);
+  m_model->lineEdit()->setMaxLength(mostModelLetters);
   m_model->setInsertPolicy(QComboBox::NoInsert);
   for (const ModelPreset& preset : modelPresets()) {
     m_model->addItem(toQt(preset.name));

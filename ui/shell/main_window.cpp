@@ -26,6 +26,7 @@
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QScreen>
 #include <QSettings>
 #include <QStackedWidget>
 #include <QToolBar>
@@ -74,7 +75,8 @@ MainWindow::MainWindow(Theme& theme, QSettings& settings, const QString& cacheFo
   makeMenus();
   connectPages();
 
-  resize(1280, 860);
+  const QSize room = screen()->availableSize() - QSize(0, 2 * fontMetrics().height()); // for its title bar
+  resize(QSize(1280, 860).boundedTo(room));
   restoreGeometry(settings.value(geometryKey).toByteArray());
   restoreState(settings.value(stateKey).toByteArray(), stateVersion);
   m_train->restoreLayout(settings.value(trainLayoutKey).toByteArray());
@@ -219,6 +221,7 @@ void MainWindow::connectPages() {
   });
   connect(&m_recentRuns, &RecentPlaces::changed, this, [this] { m_start->setRecentRuns(m_recentRuns.places()); });
 
+  connect(m_document, &ProjectDocument::changed, this, [this] { m_mayForget = false; });
   connect(m_document, &ProjectDocument::titleChanged, this, &MainWindow::updateTitle);
   connect(m_document, &ProjectDocument::dirtyChanged, this, &MainWindow::updateTitle);
   connect(m_document, &ProjectDocument::loaded, this, [this] {
@@ -405,17 +408,17 @@ void MainWindow::dropEvent(QDropEvent* event) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
+  if (!m_mayClose && m_document->isDirty() && !m_mayForget) {
+    event->ignore();
+    withSavedProject([this] {
+      m_mayForget = true;
+      close();
+    });
+    return;
+  }
   if (!m_mayClose && m_runs->hasRunHere()) {
     event->ignore();
     askAboutRun();
-    return;
-  }
-  if (!m_mayClose && m_document->isDirty()) {
-    event->ignore();
-    withSavedProject([this] {
-      m_mayClose = true;
-      close();
-    });
     return;
   }
   m_settings.setValue(geometryKey, saveGeometry());

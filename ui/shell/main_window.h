@@ -89,6 +89,7 @@ class MainWindow final : public QMainWindow {
   QStringList m_settingsToApply; ///< to the project that is being opened
   quint64 m_looks = 0;           ///< for interrupted runs; the newest one is told
   bool m_mayClose = false;       ///< everything has been asked
+  bool m_mayForget = false;      ///< the project's changes were asked about, and there are no new ones
 
   QAction* m_newAction;
   QAction* m_openProjectAction;

@@ -39,6 +39,7 @@ void MainWindow::withSavedProject(std::function<void()> then) {
   box->setAttribute(Qt::WA_DeleteOnClose);
   m_question = box;
   connect(box, &QMessageBox::finished, this, [this, then = std::move(then)](int answer) {
+    m_question = nullptr; // the next one may come at once
     if (answer == QMessageBox::Discard) then();
     if (answer == QMessageBox::Save) saveProject(then);
   });
@@ -64,6 +65,7 @@ void MainWindow::askAboutRun() {
   m_question = box;
   connect(stop, &QPushButton::clicked, this, &MainWindow::stopAndClose);
   connect(handOver, &QPushButton::clicked, m_runs, &RunControl::handOver);
+  connect(box, &QMessageBox::rejected, this, [this] { m_mayForget = false; });
   box->open();
 }
 

@@ -18,13 +18,23 @@ constexpr double interruptedShownSeconds = 60.0 * 24 * 3600;
 constexpr std::size_t mostInterrupted = 5;
 constexpr Bytes largestProject = MiB;
 
+/// Without what breaks lines or turns their direction, which would make one entry of a list look like others.
+QString oneLine(QString text) {
+  text.removeIf([](QChar c) {
+    const char16_t code = c.unicode();
+    return c.category() == QChar::Other_Control || code == 0x200e || code == 0x200f ||
+           (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+  });
+  return text.simplified();
+}
+
 QString nameOfProject(const QString& path) {
   LocalFileSystem files;
   const auto text = readTextFile(files, toPath(path), largestProject);
   const auto json = text ? parseJson(*text, "") : Result<Json>(failure(ErrorKind::BadInput, ""));
   if (json && json->is_object())
     if (const auto name = json->find("name"); name != json->end() && name->is_string())
-      return toQt(name->get<std::string>());
+      return oneLine(toQt(name->get<std::string>()));
   return QFileInfo(path).completeBaseName();
 }
 

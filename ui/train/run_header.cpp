@@ -34,6 +34,8 @@ Look lookOf(const RunSession& session) {
   // A host that has never answered is not one that fell silent.
   if (!host.isEmpty() && link != FeedLink::Ended && !session.wasHeard())
     return {RunHeader::tr("Connecting to %1…").arg(host), QStringLiteral("remote"), StatusKind::Unknown};
+  if (link == FeedLink::Opening && session.wasHeard())
+    return {RunHeader::tr("Reading what was recorded"), QStringLiteral("info"), StatusKind::Unknown};
   if (link == FeedLink::Opening) return {RunHeader::tr("Opening"), QStringLiteral("info"), StatusKind::Unknown};
   if (link == FeedLink::Reconnecting)
     return {RunHeader::tr("No news from the run"), QStringLiteral("warning"), StatusKind::Warning};
@@ -51,6 +53,7 @@ Look lookOf(const RunSession& session) {
   }
   // Its process has gone without a word, or it never began.
   if (ended && session.last()) return {RunHeader::tr("Interrupted"), QStringLiteral("warning"), StatusKind::Warning};
+  if (ended && !host.isEmpty()) return {RunHeader::tr("Not reached"), QStringLiteral("error"), StatusKind::Bad};
   if (ended) return {RunHeader::tr("Not started"), QStringLiteral("error"), StatusKind::Bad};
   switch (session.state()) {
   case RunState::Preparing:
@@ -79,7 +82,7 @@ QString figuresOf(const RunSession& session) {
   if (session.evaluation()) parts << RunHeader::tr("validation %1").arg(numberText(session.evaluation()->loss));
   if (const auto silent = session.secondsSilent())
     parts << RunHeader::tr("no news for %1").arg(durationText(std::floor(*silent)));
-  else if (session.isLive() && session.state() != RunState::Paused)
+  else if (session.feed().link() == FeedLink::Connected && session.isLive() && session.state() != RunState::Paused)
     parts << RunHeader::tr("%1 tokens/s").arg(shortCountText(last.tokensPerSecond));
   if (const auto left = session.secondsLeft()) parts << RunHeader::tr("%1 left").arg(durationText(*left));
   return parts.join(QStringLiteral("  ·  "));
@@ -245,7 +248,8 @@ void RunHeader::showButtons() {
   m_discard->setEnabled(hears);
   m_resumeRun->setVisible(session.canBeResumed());
   m_resumeDetached->setVisible(session.canBeResumed());
-  m_reconnect->setVisible(link == FeedLink::Reconnecting && !session.feed().isLocal());
+  const bool unreached = link == FeedLink::Ended && !session.wasHeard();
+  m_reconnect->setVisible((link == FeedLink::Reconnecting || unreached) && !session.feed().isLocal());
   m_folder->setVisible(session.feed().isLocal());
   m_folder->setEnabled(session.feed().hasFolder());
 

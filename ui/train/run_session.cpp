@@ -101,8 +101,8 @@ std::optional<double> RunSession::progress() const {
 
 std::optional<double> RunSession::secondsLeft() const {
   const auto pace = m_pace.secondsPerStep();
-  const bool stands = m_state == RunState::Paused;
-  if (!pace || !m_last || m_last->totalSteps <= 0 || !isLive() || stands || secondsSilent()) return std::nullopt;
+  const bool works = isLive() && m_feed->link() == FeedLink::Connected && m_state != RunState::Paused;
+  if (!pace || !m_last || m_last->totalSteps <= 0 || !works || secondsSilent()) return std::nullopt;
   return *pace * static_cast<double>(std::max<std::int64_t>(0, m_last->totalSteps - m_last->step));
 }
 

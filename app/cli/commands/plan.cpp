@@ -233,7 +233,7 @@ void addPlan(CLI::App& app, Program& program) {
       ->option_text("SIZE");
   command->add_option("--gpus", options->gpus, "How many compute; default: one where the machine has one")
       ->option_text("N")
-      ->check(CLI::Range(0, 64));
+      ->check(CLI::Range(1, 64));
   command->add_option("--nvme", options->nvme, "Let state live on disk; its size, in place of what it has")
       ->option_text("SIZE");
   command->add_option("--nvme-tbw", options->endurance, "What the drives are rated to be written in their life: 1200TB")

@@ -54,7 +54,7 @@ void printHead(Console& console, const PlanReport& report) {
 }
 
 void printTier(Console& console, const PlannedTier& tier) {
-  if (tier.needed == 0 && tier.limit == 0) return;
+  if (tier.needed == 0 && tier.limit == 0 && tier.limitOrigin.empty()) return;
   console.line(fmt::format("{:<6}{:>12} of {:<12}{}{}", tier.name, formatBytes(tier.needed), formatBytes(tier.limit),
                            bar(tier.needed, tier.limit), tier.fits() ? "" : "  TOO SMALL"));
   console.line(fmt::format("        ({})", tier.limitOrigin));
@@ -100,7 +100,7 @@ void printTime(Console& console, const PlannedTime& time) {
       resources += fmt::format("{}{} {}", resources.empty() ? "" : ", ", resource.name, stepDuration(resource.seconds));
   console.line("  " + resources);
   console.line(fmt::format("  bound by: {}{}", time.bottleneck,
-                           time.computeBindsFrom >= 1 ? fmt::format("; compute binds from {} tokens a step on",
+                           time.computeBindsFrom >= 1 ? fmt::format("; compute alone from {} tokens a step on",
                                                                     formatCount(std::llround(time.computeBindsFrom)))
                                                       : std::string()));
 }

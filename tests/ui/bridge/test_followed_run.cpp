@@ -81,6 +81,19 @@ class TestFollowedRun : public QObject {
     QCOMPARE(record.steps().back(), 600);
   }
 
+  /// While the history of one that nobody works on is read it is not told to be at work.
+  void aStoppedRunIsNeverLive() {
+    QTemporaryDir folder;
+    const QString project = writeTinyProject(folder.path(), "goose", 400);
+    QCOMPARE(runProgram({"train", project, "--run-dir", folder.filePath("run")}).code, 0);
+    FollowedRun run(toPath(folder.filePath("run")));
+    FeedRecord record(run);
+    run.open();
+    TRY(run.link() == FeedLink::Ended);
+    QCOMPARE(record.steps(), stepsUpTo(400));
+    QVERIFY(!record.links.contains(FeedLink::Connected));
+  }
+
   /// The folder is removed under the process that works on it.
   void theFolderGoesBeforeTheRun() {
     QTemporaryDir folder;

@@ -1,6 +1,8 @@
 #include "bridge/remote_run.h"
 #include "ui/bridge/feed_record.h"
 
+#include <csignal>
+
 using namespace millrace;
 using namespace millrace::test;
 using namespace millrace::ui;
@@ -32,6 +34,40 @@ exec sh -c "$1"
   }
 
  private Q_SLOTS:
+  /// This program may have signals blocked that a child must hear.
+  void signalsReachTheChild() {
+    QTemporaryDir folder;
+    sigset_t stops, before;
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGTERM);
+    QCOMPARE(pthread_sigmask(SIG_BLOCK, &stops, &before), 0);
+    RemoteRun run(placeOf(folder.filePath("run")), programs(folder, R"(
+grep SigBlk /proc/self/status > "$here/signals"; exit 127)"));
+    run.open();
+    TRY(run.link() == FeedLink::Ended);
+    QCOMPARE(pthread_sigmask(SIG_SETMASK, &before, nullptr), 0);
+    const QByteArray mask = readFile(folder.filePath("signals")).trimmed();
+    QVERIFY2(mask.endsWith("0000000000000000"), mask.constData());
+  }
+
+  /// What could not be reached can be tried again once it has been mended.
+  void triesAgainWhatWasNotReached() {
+    QTemporaryDir folder;
+    const QString project = writeTinyProject(folder.path(), "goose", 3);
+    QCOMPARE(runProgram({"train", project, "--run-dir", folder.filePath("run")}).code, 0);
+    RemoteRun run(placeOf(folder.filePath("run")),
+                  programs(folder, R"(if [ "$calls" = 1 ]; then echo 'no such program' >&2; exit 127; fi)"));
+    FeedRecord record(run);
+    run.open();
+    TRY(run.link() == FeedLink::Ended);
+    QVERIFY(record.events.empty());
+    run.reconnect();
+    TRY(run.link() == FeedLink::Ended && record.saw(RunState::Finished));
+    QCOMPARE(record.steps(), stepsUpTo(3));
+    run.reconnect(); // its end was told: there is nothing to be tried again
+    QCOMPARE(run.link(), FeedLink::Ended);
+  }
+
   void tellsWithoutGapsOverALinkThatDrops() {
     QTemporaryDir folder;
     const QString project = writeTinyProject(folder.path(), "goose", 60);

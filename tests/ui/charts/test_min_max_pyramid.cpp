@@ -15,9 +15,9 @@ Extent byHand(const ColumnFile& file, std::int64_t begin, std::int64_t end) {
     const double value = file.value(0, row);
     if (std::isnan(value))
       ++extent.nan;
-    else if (value == std::numeric_limits<double>::infinity())
+    else if (value > 1e200) // beyond what axes can show
       ++extent.positiveInfinite;
-    else if (value == -std::numeric_limits<double>::infinity())
+    else if (value < -1e200)
       ++extent.negativeInfinite;
     else {
       if (value < extent.min) extent.min = value;
@@ -50,6 +50,8 @@ class Column {
       values.push_back(kind == Kind::OnlyNan || odd == 1 ? std::nan("")
                        : odd == 2                        ? std::numeric_limits<double>::infinity()
                        : odd == 3                        ? -std::numeric_limits<double>::infinity()
+                       : odd == 4                        ? 1e300
+                       : odd == 5                        ? -1e308
                                                          : value(m_random));
     }
     QVERIFY(file.append(values).has_value());

@@ -90,7 +90,7 @@ class TestWindow : public QObject {
   /// Dead under the window's eyes: it says so, and goes on with it.
   void aFollowedRunThatIsKilledCanBeResumed() {
     QTemporaryDir folder;
-    const QString project = writeTinyProject(folder.path(), "goose", 3000);
+    const QString project = writeTinyProject(folder.path(), "goose", 100'000);
     Desk desk(folder.path());
     MainWindow& window = desk.open();
     const QString directory = folder.filePath("runs/goose-1");

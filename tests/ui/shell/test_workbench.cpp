@@ -212,6 +212,36 @@ class TestWorkbench : public QObject {
     QVERIFY(hasAllSteps(*desk.session()));
   }
 
+  /// A run at work is no reason not to ask about the project, and what is asked first is asked again after a change of
+  /// mind.
+  void closingAsksAboutTheProjectAsWell() {
+    QTemporaryDir folder;
+    const QString project = writeTinyProject(folder.path(), "goose", 100'000);
+    Desk desk(folder.path());
+    MainWindow& window = desk.open();
+    window.open(project);
+    TRY(window.document().isValid());
+    window.findChild<QAction*>("startAction")->trigger();
+    TRY(desk.step() >= 2);
+    window.document().setValue("training.learning_rate", 0.125);
+    const auto answer = [&](const char* name, QMessageBox::StandardButton button) {
+      auto* question = desk.find<QMessageBox>(name);
+      QVERIFY2(question && question->isVisible(), name);
+      QTest::mouseClick(question->button(button), Qt::LeftButton);
+    };
+    window.close();
+    answer("unsavedQuestion", QMessageBox::Discard);
+    answer("closeQuestion", QMessageBox::Cancel);
+    TRY(!desk.find<QMessageBox>("closeQuestion"));
+    QVERIFY(window.isVisible());
+    window.close();
+    answer("unsavedQuestion", QMessageBox::Save);
+    TRY(desk.find<QMessageBox>("closeQuestion"));
+    QVERIFY(readFile(project).contains("0.125"));
+    desk.click("closeStop");
+    TRY(!window.isVisible());
+  }
+
   /// Closing hands the run over: a program of its own goes on from the checkpoint, to the same end.
   void handsOver() {
     QTemporaryDir folder;
