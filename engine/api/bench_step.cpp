@@ -91,30 +91,34 @@ class StepBench {
     MILLRACE_TRY(const auto other, m_open(m_pool, productBytes(m_products), 0));
     MILLRACE_TRY(ProductTimer products, ProductTimer::create(*other, m_products, m_plan.shape.precision));
 
-    MILLRACE_CHECK(steps(1)); // memory is touched, kernels are made
+    MILLRACE_CHECK(step()); // memory is touched, kernels are made
+    m_trainer->applyPending();
     (void)products.run();
     std::vector<double> seconds, forward, backward, optimizer, alone, shares;
     const Use before(*m_trainer);
     for (int round = 0; round < options.rounds; ++round) {
       if (options.progress && !options.progress(round, options.rounds))
         return failure(ErrorKind::Interrupted, "the benchmark was given up");
-      m_forward = m_backward = 0;
       const double busy = m_trainer->optimizerSeconds();
+      // The pace of a long run: the step before the timed ones leaves its updates under way, as the last of them does.
+      MILLRACE_CHECK(step());
+      m_forward = m_backward = 0;
       const auto begin = std::chrono::steady_clock::now();
-      MILLRACE_CHECK(steps(options.stepsPerRound));
+      for (int i = 0; i < options.stepsPerRound; ++i) MILLRACE_CHECK(step());
       const double whole = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      m_trainer->applyPending();
       const double products1 = products.run();
       const double products2 = products.run();
       const double count = options.stepsPerRound;
       seconds.push_back(whole / count);
       forward.push_back(m_forward / count);
       backward.push_back(m_backward / count);
-      optimizer.push_back((m_trainer->optimizerSeconds() - busy) / count);
+      optimizer.push_back((m_trainer->optimizerSeconds() - busy) / (count + 1));
       alone.push_back(0.5 * (products1 + products2));
       shares.push_back(alone.back() / seconds.back());
     }
     const Use after(*m_trainer);
-    const double total = static_cast<double>(options.rounds) * options.stepsPerRound;
+    const double total = static_cast<double>(options.rounds) * (options.stepsPerRound + 1);
 
     report.seconds = median(seconds);
     report.tokensPerSecond = static_cast<double>(report.tokens) / report.seconds;
@@ -139,14 +143,10 @@ class StepBench {
   }
 
  private:
-  /// Whole steps, their updates applied.
-  Status steps(int count) {
-    for (int i = 0; i < count; ++i) {
-      MILLRACE_TRY(const StepOutcome outcome, m_trainer->step({m_batches, m_batches, 1e-5}));
-      m_forward += outcome.forwardSeconds;
-      m_backward += outcome.backwardSeconds;
-    }
-    m_trainer->applyPending();
+  Status step() {
+    MILLRACE_TRY(const StepOutcome outcome, m_trainer->step({m_batches, m_batches, 1e-5}));
+    m_forward += outcome.forwardSeconds;
+    m_backward += outcome.backwardSeconds;
     return {};
   }
 

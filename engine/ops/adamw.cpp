@@ -31,4 +31,15 @@ void adamW(Stream& stream, const AdamWArgs& args) {
   stream.device().kernels().adamW(stream, args);
 }
 
+std::array<TensorView AdamWArgs::*, 6> adamWOperands() {
+  return {&AdamWArgs::m, &AdamWArgs::v, &AdamWArgs::weight, &AdamWArgs::hi, &AdamWArgs::lo, &AdamWArgs::gradient};
+}
+
+AdamWArgs rangeOf(const AdamWArgs& args, std::int64_t first, std::int64_t count) {
+  AdamWArgs range = args;
+  for (TensorView AdamWArgs::*const operand : adamWOperands())
+    if ((args.*operand).valid()) range.*operand = (args.*operand).rows(first, count);
+  return range;
+}
+
 } // namespace millrace::ops

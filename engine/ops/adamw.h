@@ -4,8 +4,16 @@
 
 #include "device/kernels.h"
 
+#include <array>
+
 namespace millrace::ops {
 
 void adamW(Stream& stream, const AdamWArgs& args);
+
+/// The operands of an update, present or not.
+std::array<TensorView AdamWArgs::*, 6> adamWOperands();
+
+/// The update of elements [first, first + count) of what args update.
+AdamWArgs rangeOf(const AdamWArgs& args, std::int64_t first, std::int64_t count);
 
 } // namespace millrace::ops

@@ -4,12 +4,6 @@
 
 namespace millrace {
 
-namespace {
-/// Ranges of at most this many elements (a few embedding rows) are whole tasks; longer ones are cut by adamWUpdate
-/// itself.
-constexpr std::int64_t smallRange = 16 * 1024;
-} // namespace
-
 HostOptimizer::HostOptimizer(ThreadPool& pool, AdamWIsa isa) : m_pool(pool), m_isa(isa), m_thread([this] { work(); }) {}
 
 HostOptimizer::~HostOptimizer() {
@@ -59,15 +53,7 @@ void HostOptimizer::work() {
 
 void HostOptimizer::execute(const HostUpdate& update) {
   const auto start = std::chrono::steady_clock::now();
-  std::vector<const AdamWArgs*> small;
-  for (const AdamWArgs& range : update.ranges) {
-    if (range.m.shape[0] <= smallRange)
-      small.push_back(&range);
-    else
-      adamWUpdate(m_pool, range, m_isa);
-  }
-  m_pool.parallelFor(static_cast<std::int64_t>(small.size()),
-                     [&](std::int64_t i) { adamWUpdate(*small[static_cast<std::size_t>(i)], m_isa); });
+  adamWUpdate(m_pool, update.ranges, m_isa);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   Lock lock(m_mutex);
   m_busySeconds += seconds;

@@ -3,17 +3,11 @@
 #include "ops/adamw.h"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 
 namespace millrace {
 
 namespace {
-
-/// The planes of an update, present or not, in the order in which they lie in a slot.
-std::array<TensorView AdamWArgs::*, 6> planes() {
-  return {&AdamWArgs::m, &AdamWArgs::v, &AdamWArgs::weight, &AdamWArgs::hi, &AdamWArgs::lo, &AdamWArgs::gradient};
-}
 
 /// Whole operands stay aligned in a slot.
 std::int64_t pieceElementsOf(Bytes slotBytes) {
@@ -39,7 +33,7 @@ void DeviceUpdater::updatePiece(const AdamWArgs& piece) {
   m_in->wait(slot.home, Stall::Order);
   AdamWArgs there = piece;
   Bytes at = 0;
-  for (TensorView AdamWArgs::*const plane : planes()) {
+  for (TensorView AdamWArgs::*const plane : ops::adamWOperands()) { // in the order in which they lie in a slot
     const TensorView& source = piece.*plane;
     if (!source.valid()) continue;
     (there.*plane).data = slot.data + at;
@@ -49,7 +43,7 @@ void DeviceUpdater::updatePiece(const AdamWArgs& piece) {
   m_compute->wait(m_in->record(), Stall::Weights);
   ops::adamW(*m_compute, there);
   m_out->wait(m_compute->record(), Stall::Order);
-  for (TensorView AdamWArgs::*const plane : planes())
+  for (TensorView AdamWArgs::*const plane : ops::adamWOperands())
     if ((piece.*plane).valid() && plane != &AdamWArgs::gradient)
       m_out->copy((piece.*plane).data, (there.*plane).data, (piece.*plane).bytes());
   slot.home = m_out->record();
@@ -58,13 +52,8 @@ void DeviceUpdater::updatePiece(const AdamWArgs& piece) {
 Event DeviceUpdater::update(const Event& landed, const std::vector<AdamWArgs>& ranges) {
   m_in->wait(landed, Stall::Gradients);
   for (const AdamWArgs& range : ranges)
-    for (std::int64_t first = 0; first < range.m.shape[0]; first += m_pieceElements) {
-      AdamWArgs piece = range;
-      const std::int64_t count = std::min(m_pieceElements, range.m.shape[0] - first);
-      for (TensorView AdamWArgs::*const plane : planes())
-        if ((range.*plane).valid()) piece.*plane = (range.*plane).rows(first, count);
-      updatePiece(piece);
-    }
+    for (std::int64_t first = 0; first < range.m.shape[0]; first += m_pieceElements)
+      updatePiece(ops::rangeOf(range, first, std::min(m_pieceElements, range.m.shape[0] - first)));
   return m_out->record();
 }
 

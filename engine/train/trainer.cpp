@@ -266,6 +266,10 @@ void Trainer::updateEmbedding(const StepInput& input, const AdamWScalars& scalar
   const std::size_t table = runner.embedding().tableBlock();
   const std::int64_t hidden = runner.spec().hidden;
   const TensorView gradient = store.plane(table, Plane::Gradient);
+  // The table is one parameter: its rows differ in where they are alone.
+  std::vector<AdamWArgs> ofTable = store.updateRanges(table, gradient, 0, gradient.shape[0]);
+  assert(ofTable.size() == 1);
+  ofTable.front().scalars = scalars;
   std::vector<bool>& first = m_rowsFirst;
   first.assign(static_cast<std::size_t>(runner.spec().vocabulary), false);
   for (const MicroBatch& batch : input.next)
@@ -280,10 +284,7 @@ void Trainer::updateEmbedding(const StepInput& input, const AdamWScalars& scalar
     while (end < runner.spec().vocabulary && first[static_cast<std::size_t>(end)] == wanted) ++end;
     const bool last = end == runner.spec().vocabulary;
     const std::int64_t elements = last ? gradient.shape[0] - row * hidden : (end - row) * hidden;
-    for (AdamWArgs& range : store.updateRanges(table, gradient, row * hidden, elements)) {
-      range.scalars = scalars;
-      (wanted ? now : later).push_back(range);
-    }
+    (wanted ? now : later).push_back(ops::rangeOf(ofTable.front(), row * hidden, elements));
     row = end;
   }
   const HostSignal rows = m_device.createHostSignal();

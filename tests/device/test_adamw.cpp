@@ -1,6 +1,7 @@
 // Host AdamW: equal bits for every instruction set and thread count, the float64 method within rounding, and the split
 // of a master weight over all 2^32 floats.
 #include "device/cpu/ops/adamw.h"
+#include "ops/adamw.h"
 
 #include "base/bf16.h"
 #include "base/random.h"
@@ -230,6 +231,17 @@ class TestAdamW : public QObject {
       State other = before;
       adamWUpdate(pool, other.args(true, true, true, scalarsAt(4)), bestAdamWIsa());
       QVERIFY(same(first, other));
+      // As many ranges of all lengths, as an embedding's rows are.
+      State cut = before;
+      std::vector<AdamWArgs> ranges;
+      const AdamWArgs all = cut.args(true, true, true, scalarsAt(4));
+      for (std::int64_t at = 0, count = 1; at < 300007; at += count, count = count % 100000 * 3 + 1) {
+        count = std::min<std::int64_t>(count, 300007 - at);
+        ranges.push_back(ops::rangeOf(all, at, count));
+      }
+      QVERIFY(ranges.size() > 8);
+      adamWUpdate(pool, ranges, bestAdamWIsa());
+      QVERIFY(same(first, cut));
     }
   }
 

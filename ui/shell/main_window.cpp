@@ -258,7 +258,8 @@ void MainWindow::showSession(RunSession* session) {
   m_recentRuns.add(session->feed().place());
   connect(session, &RunSession::stateChanged, this, &MainWindow::updateActions);
   connect(&session->feed(), &RunFeed::linkChanged, this, [this, session] {
-    if (session->feed().link() == FeedLink::Ended) lookForInterrupted();
+    const FeedLink link = session->feed().link();
+    if (link == FeedLink::Ended || link == FeedLink::Connected) lookForInterrupted();
   });
   showPage(Page::Train);
   m_train->focusCharts(); // not whichever button comes first

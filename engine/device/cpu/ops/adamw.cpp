@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <vector>
 
 namespace millrace {
 
@@ -76,14 +77,17 @@ void adamWUpdate(const AdamWArgs& args, AdamWIsa isa) {
   update(rangeOf(args, 0, args.m.shape.elements()), isa);
 }
 
-void adamWUpdate(ThreadPool& pool, const AdamWArgs& args, AdamWIsa isa) {
+void adamWUpdate(ThreadPool& pool, std::span<const AdamWArgs> all, AdamWIsa isa) {
   constexpr std::int64_t length =
       65536; // 1.8 MB of traffic: long enough for the prefetchers, short enough to share out
-  const std::int64_t count = args.m.shape.elements();
-  pool.parallelFor((count + length - 1) / length, [&](std::int64_t i) {
-    const std::int64_t begin = i * length;
-    update(rangeOf(args, begin, std::min(length, count - begin)), isa);
-  });
+  std::vector<cpu::AdamWRange> pieces;
+  for (const AdamWArgs& args : all) {
+    const std::int64_t count = args.m.shape.elements();
+    for (std::int64_t begin = 0; begin < count; begin += length)
+      pieces.push_back(rangeOf(args, begin, std::min(length, count - begin)));
+  }
+  pool.parallelFor(static_cast<std::int64_t>(pieces.size()),
+                   [&](std::int64_t i) { update(pieces[static_cast<std::size_t>(i)], isa); });
 }
 
 } // namespace millrace

@@ -16,6 +16,7 @@
 #include "base/thread_pool.h"
 #include "device/kernels.h"
 
+#include <span>
 #include <string_view>
 
 namespace millrace {
@@ -30,7 +31,10 @@ AdamWIsa bestAdamWIsa();
 
 /// Updates args' ranges in place on the calling thread.
 void adamWUpdate(const AdamWArgs& args, AdamWIsa isa);
-/// The same, cut into pieces over the pool.
-void adamWUpdate(ThreadPool& pool, const AdamWArgs& args, AdamWIsa isa);
+/// All of them, cut into pieces that the pool shares: thousands of short ones cost no more than their elements.
+void adamWUpdate(ThreadPool& pool, std::span<const AdamWArgs> all, AdamWIsa isa);
+inline void adamWUpdate(ThreadPool& pool, const AdamWArgs& args, AdamWIsa isa) {
+  adamWUpdate(pool, std::span(&args, 1), isa);
+}
 
 } // namespace millrace
