@@ -21,7 +21,7 @@ std::int64_t greatest(std::int64_t most, const std::function<bool(std::int64_t)>
   }
   first = std::min(first, most);
   if (has(first)) return first;
-  while (first - least > std::max<std::int64_t>(1, least / 64)) {
+  while (first - least > 1) {
     const std::int64_t middle = least + (first - least) / 2;
     (has(middle) ? least : first) = middle;
   }
