@@ -350,6 +350,7 @@ bool RunLoop::saved() {
 }
 
 Status RunLoop::save() {
+  MILLRACE_CHECK(restoreFolder());
   const StoreState parameters(*m_run.trainer);
   SaveOptions options;
   options.abandoned = [this] { return m_requests.abandoning(); };
@@ -363,6 +364,16 @@ Status RunLoop::save() {
     MILLRACE_CHECK(m_checkpoints.markBest(m_run.state.step, *m_run.state.bestValidationLoss));
   MILLRACE_CHECK(m_checkpoints.rotate(static_cast<int>(m_project.checkpoint.keep)));
   warnOfLittleSpace();
+  return {};
+}
+
+Status RunLoop::restoreFolder() {
+  if (m_files.exists(m_directory.runFile())) return {};
+  MILLRACE_CHECK(m_files.createDirectories(m_directory.checkpoints()));
+  MILLRACE_CHECK(writeRunFile(m_files, m_directory, runFileContents(m_description)));
+  alert("folder-removed", fmt::format("{} was removed while the run was at work", m_directory.path().string()),
+        "its description and the checkpoint are written there again, so that it can be resumed; its metrics until "
+        "then are lost");
   return {};
 }
 

@@ -57,6 +57,8 @@ class RunLoop {
   /// Whether a checkpoint holds the state as it is now.
   bool saved();
   Status save();
+  /// What a resume needs beside a checkpoint, should somebody have removed it.
+  Status restoreFolder();
   void warnOfLittleSpace();
   /// Unless it is saved; waits for room while the disk is full.
   Status saveNow();

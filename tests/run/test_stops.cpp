@@ -143,6 +143,25 @@ class TestStops : public QObject {
     savesAndGoesOn("full", report);
   }
 
+  /// Somebody removes the folder under the run: what is saved can be resumed all the same, to the same bits.
+  void whoseFolderIsRemoved() {
+    const RunOutcomeReport report = train("removed", [&](Run& run, const std::string& file, std::string_view line) {
+      if (file != "metrics.jsonl" || line.find("\"step\":5,") == line.npos) return Status{};
+      const Status removed = m_local.remove(folder() / "removed");
+      run.stop();
+      return removed;
+    });
+    QVERIFY(report.state == RunState::Interrupted);
+    QCOMPARE(report.step, 5);
+    QCOMPARE(remains("removed").savedStep, 5);
+    const auto again = Run::resume(m_local, optionsOf("removed"));
+    QVERIFY2(again.has_value(), again ? "" : again.error().message.c_str());
+    QVERIFY((*again)->wait().state == RunState::Finished);
+    const Remains left = remains("removed");
+    QVERIFY(left.tensors == m_whole.tensors && left.state == m_whole.state);
+    QCOMPARE(left.steps, std::vector<std::string>(m_whole.steps.begin() + 5, m_whole.steps.end()));
+  }
+
  private:
   using OnLine = std::function<Status(Run& run, const std::string& file, std::string_view line)>;
 
@@ -173,7 +192,7 @@ class TestStops : public QObject {
   Remains remains(const std::string& name) {
     Remains left;
     const Path run = folder() / name;
-    std::string lines = valueOrThrow(readTextFile(m_local, run / "metrics.jsonl"));
+    const std::string lines = readTextFile(m_local, run / "metrics.jsonl").value_or(std::string());
     for (std::size_t begin = 0, end; (end = lines.find('\n', begin)) != lines.npos; begin = end + 1) {
       const Json step = Json::parse(lines.substr(begin, end - begin));
       left.steps.push_back(Json{step["step"], step["loss"], step["grad_norm"], step["learning_rate"]}.dump());

@@ -109,8 +109,8 @@ class TestFollowedRun : public QObject {
     QVERIFY(QDir(directory).removeRecursively());
     child.signal(SIGKILL);
     QVERIFY(!child.wait().finished);
-    TRY(run.link() == FeedLink::Ended);
-    QVERIFY2(run.linkReason().contains("gone"), qPrintable(run.linkReason()));
+    // Files go one by one: for a moment all that is known may be that its owner's record is missing.
+    TRY(run.link() == FeedLink::Ended && run.linkReason().contains("gone"));
   }
 
   void theFolderGoesAfterTheRun() {
