@@ -19,9 +19,7 @@ std::vector<std::string> gpuNotices(const HardwareProfile& profile) {
 }
 
 Status checkDevice(const std::string& device, const std::string& what) {
-  const bool gpu = device.starts_with("cuda:");
-  MILLRACE_CHECK(chooseDevice(device, what, gpu ? detectHardware() : HardwareProfile(), cudaRelease()));
-  return {};
+  return checkDeviceSetting(device, what);
 }
 
 std::string hardwareReport(const HardwareProfile& profile) {

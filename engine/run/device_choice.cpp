@@ -1,6 +1,7 @@
 #include "run/device_choice.h"
 
 #include "device/gpus.h"
+#include "hardware/detect.h"
 #include "hardware/nvidia.h"
 
 #include <algorithm>
@@ -88,6 +89,12 @@ Result<DeviceChoice> chooseDevice(const std::string& setting, const std::string&
     return badInput(fmt::format("{} is {}, and {} cannot be used: {}", what, setting, nameOf(*named), why));
   return theGpu(static_cast<std::size_t>(named - gpus.begin()),
                 fmt::format("{} computes: {} is {}", nameOf(*named), what, setting));
+}
+
+Status checkDeviceSetting(const std::string& setting, const std::string& what) {
+  const bool gpu = setting.starts_with("cuda:");
+  MILLRACE_CHECK(chooseDevice(setting, what, gpu ? detectHardware() : HardwareProfile(), cudaRelease()));
+  return {};
 }
 
 namespace {

@@ -30,6 +30,9 @@ struct DeviceChoice {
 Result<DeviceChoice> chooseDevice(const std::string& setting, const std::string& what, const HardwareProfile& profile,
                                   int cudaRelease);
 
+/// Whether chooseDevice() would take the setting on this machine, which is looked at for a GPU alone.
+Status checkDeviceSetting(const std::string& setting, const std::string& what);
+
 /// chooseDevice() for this machine and program, and the GPU's context made: what it takes is measured, and the profile
 /// knows what is free. With "auto" a GPU that fails here gives way to the CPU. Errors: as above; the GPU's own.
 Result<DeviceChoice> readyDevice(const std::string& setting, const std::string& what, HardwareProfile& profile);

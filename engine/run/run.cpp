@@ -1,7 +1,5 @@
 #include "engine/run.h"
 
-#include "device/gpus.h"
-#include "hardware/detect.h"
 #include "run/device_choice.h"
 #include "run/run_loop.h"
 #include "run/run_status.h"
@@ -208,7 +206,7 @@ Result<std::unique_ptr<Run>> Run::start(FileSystem& files, const Project& projec
   MILLRACE_TRY(RunDescription description,
                describeRun(files, project, project.name.empty() ? "project" : project.name));
   // Refused before there is a folder of it.
-  MILLRACE_CHECK(chooseDevice(project.training.device, "training.device", detectHardware(), cudaRelease()));
+  MILLRACE_CHECK(checkDeviceSetting(project.training.device, "training.device"));
   MILLRACE_TRY(OwnedRun owned, createRun(files, options.directory,
                                          options.replaceExisting ? ExistingRun::Replace : ExistingRun::Refuse));
   auto implementation =

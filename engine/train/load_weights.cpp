@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <vector>
 
 namespace millrace {
@@ -23,39 +24,39 @@ Status loadWeights(TensorStore& store, Stream& stream, const BlockValues& values
 }
 
 void drawWeights(TensorStore& store, Stream& stream, ThreadPool& pool, const ModelSpec& spec, std::uint64_t seed) {
-  constexpr std::int64_t piece = 1 << 20;
-  struct Piece {
-    std::size_t block;
-    std::int64_t first, count;
-  };
-  std::vector<Piece> onHost, onDevice;
-  std::set<const void*> drawn;
+  // Small pieces on many threads: what they take for a moment is not in the plan, and the allocator may keep it.
+  constexpr std::int64_t piece = 1 << 14;
+  constexpr std::int64_t piecesAtOnce = 64; // of what goes to the device through one stream
+  std::vector<float> staged;
+  std::set<const void*> drawn; // layers may share memory
   for (std::size_t b = 0; b < store.blocks().size(); ++b) {
     if (!drawn.insert(store.plane(b, Plane::Weights).data).second) continue;
     const std::int64_t elements = store.blocks()[b].elements;
-    for (std::int64_t first = 0; first < elements; first += piece)
-      (store.onDevice(b) ? onDevice : onHost).push_back({b, first, std::min(piece, elements - first)});
-  }
-  const auto draw = [&](const Piece& what) {
-    std::vector<float> values(static_cast<std::size_t>(what.count));
-    initialBlockValues(spec, store.blocks()[what.block], seed, what.first, values);
-    return values;
-  };
-  pool.parallelFor(static_cast<std::int64_t>(onHost.size()), [&](std::int64_t i) {
-    const Piece& what = onHost[static_cast<std::size_t>(i)];
-    store.fill(what.block, what.first, draw(what));
-  });
-  // To the device through one stream: a few pieces are drawn at a time.
-  const auto some = static_cast<std::size_t>(2 * pool.threads());
-  std::vector<std::vector<float>> values(some);
-  for (std::size_t begin = 0; begin < onDevice.size(); begin += some) {
-    const std::size_t count = std::min(some, onDevice.size() - begin);
-    pool.parallelFor(static_cast<std::int64_t>(count), [&](std::int64_t i) {
-      values[static_cast<std::size_t>(i)] = draw(onDevice[begin + static_cast<std::size_t>(i)]);
-    });
-    for (std::size_t i = 0; i < count; ++i) {
-      const Piece& what = onDevice[begin + i];
-      store.write(stream, what.block, TensorStore::Quantity::Master, what.first, values[i]);
+    const auto draw = [&](std::int64_t first, std::span<float> values) {
+      initialBlockValues(spec, store.blocks()[b], seed, first, values);
+    };
+    const auto inPieces = [&](std::int64_t begin, std::int64_t end, const auto& visit) {
+      pool.parallelFor((end - begin + piece - 1) / piece, [&](std::int64_t i) {
+        const std::int64_t first = begin + i * piece;
+        visit(first, std::min(piece, end - first));
+      });
+    };
+    if (!store.onDevice(b)) {
+      inPieces(0, elements, [&](std::int64_t first, std::int64_t count) {
+        std::vector<float> values(static_cast<std::size_t>(count));
+        draw(first, values);
+        store.fill(b, first, values);
+      });
+      continue;
+    }
+    for (std::int64_t begin = 0; begin < elements; begin += piecesAtOnce * piece) {
+      const std::int64_t end = std::min(elements, begin + piecesAtOnce * piece);
+      staged.resize(static_cast<std::size_t>(end - begin));
+      inPieces(begin, end, [&](std::int64_t first, std::int64_t count) {
+        draw(first,
+             std::span(staged).subspan(static_cast<std::size_t>(first - begin), static_cast<std::size_t>(count)));
+      });
+      store.write(stream, b, TensorStore::Quantity::Master, begin, staged);
     }
   }
 }

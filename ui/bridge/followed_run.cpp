@@ -17,7 +17,8 @@ struct FollowedRun::Reader {
   std::mutex mutex; ///< guards what follows
   std::unique_ptr<RunWatch> watch;
   bool stopped = false;
-  bool opened = false;
+  bool opened = false; ///< there is a run
+  bool live = false;   ///< somebody works on it
   bool killed = false; ///< and waited for, in case that somebody resumes it
   bool ended = false;
   bool folderIsGone = false;
@@ -94,7 +95,8 @@ void FollowedRun::read(const std::shared_ptr<Reader>& reader, const std::filesys
   const bool live = !info || info->outcome == RunOutcome::Live;
   tell([&] {
     reader->watch = std::move(*watch);
-    reader->opened = live;
+    reader->opened = true;
+    reader->live = live;
     if (reader->stopped) events.stop();
   });
   while (true) {
@@ -103,7 +105,7 @@ void FollowedRun::read(const std::shared_ptr<Reader>& reader, const std::filesys
     if (!*event) return end({});
     {
       const std::lock_guard lock(reader->mutex);
-      reader->opened = reader->opened || reader->killed; // somebody goes on with it
+      reader->live = reader->live || reader->killed; // somebody goes on with it
       reader->killed = false;
     }
     if (reader->box.put(std::move(**event))) reader->wakeUp.wake();
@@ -112,11 +114,12 @@ void FollowedRun::read(const std::shared_ptr<Reader>& reader, const std::filesys
 
 void FollowedRun::drain() {
   // Before the events are taken: what came before the end is in the box by then.
-  bool opened = false, killed = false, ended = false, gone = false;
+  bool opened = false, live = false, killed = false, ended = false, gone = false;
   std::string reason;
   {
     const std::lock_guard lock(m_reader->mutex);
     opened = m_reader->opened;
+    live = m_reader->live;
     killed = m_reader->killed;
     ended = m_reader->ended;
     gone = m_reader->folderIsGone;
@@ -128,7 +131,7 @@ void FollowedRun::drain() {
     setLink(FeedLink::Ended, tr("The folder of the run is gone"));
   else if (ended || killed)
     setLink(FeedLink::Ended, toQt(reason));
-  else if (opened)
+  else if (live)
     setLink(FeedLink::Connected);
 }
 

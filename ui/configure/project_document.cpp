@@ -17,12 +17,11 @@ using namespace std::chrono_literals;
 
 /// Typing goes on for so long before it is worth checking.
 constexpr auto checkDelay = 150ms;
-constexpr Bytes largestFile = MiB; // what is larger is no project, and would take long to lay out as text
 constexpr const char* emptyProject = "{\n  \"format\": 1\n}\n";
 
 std::string readOrEmpty(const QString& path) {
   LocalFileSystem files;
-  return readTextFile(files, toPath(path), largestFile).value_or(std::string());
+  return readTextFile(files, toPath(path), largestProject).value_or(std::string());
 }
 
 struct WriteOutcome {
@@ -110,7 +109,7 @@ void ProjectDocument::load(const QString& path) {
       this,
       [absolute] {
         LocalFileSystem files;
-        return readTextFile(files, toPath(absolute), largestFile);
+        return readTextFile(files, toPath(absolute), largestProject);
       },
       [this, number, absolute](const Result<std::string>& text) {
         if (number != m_loads) return;

@@ -13,6 +13,9 @@
 
 namespace millrace::ui {
 
+/// What is larger is no project, and would take long to lay out as text.
+constexpr Bytes largestProject = MiB;
+
 class ProjectDocument : public QObject {
   Q_OBJECT
  public:

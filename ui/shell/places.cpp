@@ -2,6 +2,7 @@
 
 #include "bridge/remote_place.h"
 #include "bridge/text.h"
+#include "configure/project_document.h"
 #include "engine/runs.h"
 
 #include <QCoreApplication>
@@ -16,7 +17,6 @@ namespace {
 /// Runs older than this are history, not something that was broken off.
 constexpr double interruptedShownSeconds = 60.0 * 24 * 3600;
 constexpr std::size_t mostInterrupted = 5;
-constexpr Bytes largestProject = MiB;
 
 /// Without what breaks lines or turns their direction, which would make one entry of a list look like others.
 QString oneLine(QString text) {

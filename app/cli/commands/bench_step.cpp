@@ -27,11 +27,7 @@ struct StepOptions {
 /// The options that stand for settings come last: they hold.
 ProjectOptions withSettings(const StepOptions& options) {
   ProjectOptions project = options.project;
-  // Behind --set the first word of "a=1 b=2" is taken for the project where there is none.
-  if (!options.model.empty() && project.project.find('=') != std::string::npos) {
-    project.moreSettings.insert(project.moreSettings.begin(), project.project);
-    project.project.clear();
-  }
+  if (!options.model.empty()) takeProjectForSetting(project);
   if (!options.vramLimit.empty()) project.moreSettings.push_back("memory.vram_limit=" + options.vramLimit);
   if (options.threads > 0) project.moreSettings.push_back(fmt::format("training.threads={}", options.threads));
   return project;

@@ -149,13 +149,8 @@ std::string sizeName(double parameters) {
 }
 
 Result<Project> chosenProject(Program& program, PlanCommandOptions options, bool gpu) {
-  // Behind --set the first word of "a=1 b=2" is taken for the project where there is none.
-  std::string& path = options.project.project;
   const bool sized = options.modelSize != 0; // what is no number is told where it is used
-  if ((!options.model.empty() || sized) && path.find('=') != path.npos) {
-    options.project.moreSettings.insert(options.project.moreSettings.begin(), path);
-    path.clear();
-  }
+  if (!options.model.empty() || sized) takeProjectForSetting(options.project);
   const int given = (options.project.project.empty() ? 0 : 1) + (options.model.empty() ? 0 : 1) + (sized ? 1 : 0);
   if (given != 1) return badInput("give one of a project file, --model and --model-size: what is to be planned?");
   if (!options.project.project.empty()) return readProject(program, options.project);

@@ -1,5 +1,7 @@
 #include "project_options.h"
 
+#include <utility>
+
 namespace millrace::cli {
 
 void addProjectOptions(CLI::App& command, ProjectOptions& options, bool optional) {
@@ -10,6 +12,11 @@ void addProjectOptions(CLI::App& command, ProjectOptions& options, bool optional
   settings->option_text("KEY=VALUE")->allow_extra_args(false);
   command.add_option("KEY=VALUE", options.moreSettings, "More settings");
   command.add_option("--device", options.device, "What computes: auto, cpu or cuda:N")->option_text("auto|cpu|cuda:N");
+}
+
+void takeProjectForSetting(ProjectOptions& options) {
+  if (options.project.find('=') == std::string::npos) return;
+  options.moreSettings.insert(options.moreSettings.begin(), std::exchange(options.project, {}));
 }
 
 std::vector<std::string> settingsOf(const ProjectOptions& options) {

@@ -15,6 +15,10 @@ struct ProjectOptions {
 /// optional: the command can do without a project.
 void addProjectOptions(CLI::App& command, ProjectOptions& options, bool optional = false);
 
+/// Behind --set the first word of "a=1 b=2" is taken for the project where there is none: for a command whose model was
+/// given otherwise it is a setting.
+void takeProjectForSetting(ProjectOptions& options);
+
 /// Settings in the order in which they apply.
 std::vector<std::string> settingsOf(const ProjectOptions& options);
 

@@ -92,6 +92,9 @@ class TestFollowedRun : public QObject {
     TRY(run.link() == FeedLink::Ended);
     QCOMPARE(record.steps(), stepsUpTo(400));
     QVERIFY(!record.links.contains(FeedLink::Connected));
+    QVERIFY(run.hasFolder());
+    QVERIFY(QDir(folder.filePath("run")).removeRecursively());
+    TRY(!run.hasFolder() && run.linkReason().contains("gone"));
   }
 
   /// The folder is removed under the process that works on it.

@@ -109,7 +109,7 @@ class TestWindow : public QObject {
     const QString figures = desk.find<ElidedLabel>("runFigures")->text();
     QVERIFY2(!figures.contains("left") && !figures.contains("tokens/s"), qPrintable(figures));
     QVERIFY(desk.isEnabled("resumeDetachedButton"));
-    QVERIFY(!desk.isEnabled("pauseButton"));
+    QVERIFY(!desk.isEnabled("pauseButton") && !desk.isEnabled("stopButton"));
     // The Start page knows as well, without having been asked.
     TRY(desk.find<QPushButton>("resumeInterrupted"));
     desk.click("resumeRunButton");

@@ -145,31 +145,6 @@ class TestWorkbench : public QObject {
     QVERIFY(hasAllSteps(*desk.session()));
   }
 
-  /// A run of another process that is killed while it is shown can be gone on with from here.
-  void resumesWhatDiedWhileItWasFollowed() {
-    QTemporaryDir folder;
-    Desk desk(folder.path());
-    {
-      Child child({"train", writeTinyProject(folder.path(), "goose", 100'000), "--run-dir", folder.filePath("run"),
-                   "--json", "--set", "checkpoint.every=2"});
-      QVERIFY(child.start());
-      QVERIFY(child.waitForOutput("\"step\":6,"));
-      desk.open().open(folder.filePath("run"));
-      TRY(desk.step() >= 6);
-      child.signal(SIGKILL);
-      QVERIFY(!child.wait().finished);
-    }
-    TRY(desk.isEnabled("resumeRunButton"));
-    QVERIFY(desk.isEnabled("resumeDetachedButton"));
-    QVERIFY(!desk.isEnabled("stopButton"));
-    QVERIFY(!desk.session()->secondsLeft());
-    const qint64 died = desk.step();
-    desk.click("resumeRunButton");
-    TRY(desk.session()->feed().inProcess() && desk.step() > died);
-    desk.session()->discard();
-    TRY(desk.session()->feed().link() == FeedLink::Ended);
-  }
-
   void followsAHeadlessRun() {
     QTemporaryDir folder;
     const QString project = writeTinyProject(folder.path(), "goose", 100'000);
