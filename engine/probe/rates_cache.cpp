@@ -176,9 +176,11 @@ HardwareProfile withMeasuredRates(HardwareProfile profile, const ProbeReport& re
     take(device.gemmBf16, report.device.gemmBf16);
     take(device.memory, report.device.memory);
   };
-  if (report.machine.device == "cpu") takeAll(profile.cpuRates);
-  for (GpuFacts& gpu : profile.nvidia.gpus) // of another card, or one that is gone, nothing is taken
-    if (!gpu.name.empty() && gpu.name == report.machine.device) takeAll(gpu.rates);
+  const auto measured = [&](const GpuFacts& gpu) { return !gpu.name.empty() && gpu.name == report.machine.device; };
+  std::vector<GpuFacts>& gpus = profile.nvidia.gpus;
+  if (std::none_of(gpus.begin(), gpus.end(), measured)) takeAll(profile.cpuRates);
+  for (GpuFacts& gpu : gpus)
+    if (measured(gpu)) takeAll(gpu.rates);
   take(profile.hostRates.memory, report.hostFp32.memory);
   take(profile.hostRates.adamW, report.hostFp32.adamW);
   take(profile.hostRates.adamWBesideCopies, report.hostFp32.adamWBesideCopies);

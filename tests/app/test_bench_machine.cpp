@@ -81,7 +81,9 @@ class TestBenchMachine : public QObject {
       const QString cache = folder.filePath("rates.json");
       Child child({"bench", "machine", "--seconds", "0.5", "--cache", cache});
       QVERIFY(child.start());
-      QTest::qWait(300); // it measures for seconds
+      // Once it takes signals itself it measures for seconds.
+      const QString status = QString("/proc/%1/status").arg(child.process().processId());
+      QTRY_VERIFY(!readFile(status).contains("SigBlk:\t0000000000000000"));
       child.signal(number);
       const Outcome outcome = child.wait();
       QVERIFY(outcome.finished);
