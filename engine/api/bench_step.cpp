@@ -203,6 +203,7 @@ Result<BenchedStep> planBench(FileSystem& files, const Project& project, const s
     request.deviceLimit -= productBytes(stepProducts(step.spec, request.shape));
   if (options.linkLimit > 0) limitLink(*request.rates, options.linkLimit);
   if (options.aliasSets > 0) request.placement = PlacementPolicy::Host;
+  if (options.hostUpdates) request.splitUpdates = false;
   step.rates = *request.rates;
   MILLRACE_TRY(step.planned, planRun(step.spec, request, limits));
   if (options.aliasSets == 0) return step;

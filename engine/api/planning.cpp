@@ -190,9 +190,9 @@ Bytes Planning::driverBytes() const {
 
 Bytes Planning::programBytes(const Project& project, const ModelSpec& spec) const {
   if (!m_residentBytes) return assumedProgram;
-  // More pages of libraries come in as their code is first run: those of CUDA are large, and which ones it are differs
-  // from run to run by under 1% of them.
-  return *m_residentBytes + *m_residentBytes / 50 + trainingProgram(project, spec, m_profile);
+  // More pages of libraries come in as their code is first run: those of CUDA are large, and how many of their
+  // neighbours the kernel maps with each differs from run to run, by up to 4% of what is resident now.
+  return *m_residentBytes + *m_residentBytes / 20 + trainingProgram(project, spec, m_profile);
 }
 
 const DiskFacts* Planning::checkpointDisk() const {

@@ -123,6 +123,14 @@ struct EmbeddingBackwardArgs {
   TensorView dX, order, starts, dTable;
 };
 
+/// target[r] += source[i], where r is rows[i], or with an index the place of rows[i] in it; without rows r is i. source
+/// (R, H), target (N, H) fp32; rows (R) int32, distinct, optional; index (N) int32 ascending, holds all of rows,
+/// optional. The caller has checked rows.
+struct AddRowsArgs {
+  TensorView source, target;
+  TensorView rows, index;
+};
+
 /// For each row c with targets[c] >= 0: loss[c] = logsumexp(logits[c]) - logits[c][targets[c]], and dLogits[c] =
 /// (softmax(logits[c]) - onehot) * scale. Rows with target -1: loss 0, dLogits 0. logits (C, V) fp32; targets (C)
 /// int32; loss (C) fp32. dLogits (C, V): absent (loss only), or fp32 on the same memory as logits, or bf16 on the same
@@ -137,9 +145,14 @@ struct SumArgs {
   TensorView x, sum;
 };
 
-/// sum[0] = sum of squares of x in fp64, in an order fixed by the count. x fp32, contiguous; sum (1) fp64.
+/// sum[0] = sum of squares of x in fp64, in the order below: the same bits on every device, so that a gradient's norm
+/// does not depend on where its blocks live. x fp32, contiguous; sum (1) fp64.
+///
+/// x is cut into pieces. The squares of a piece go to its lanes in turn, and each piece's lanes are folded: the upper
+/// half is added to the lower one until one is left. The sums of the pieces go to as many lanes in turn, folded alike.
 struct SumOfSquaresArgs {
   TensorView x, sum;
+  static constexpr std::int64_t piece = 16384, lanes = 128;
 };
 
 /// y = x converted (fp32 <-> bf16, nearest even), or copied when the dtypes are equal. Equal shapes; rows may be
@@ -187,6 +200,7 @@ class Kernels {
   virtual void activationBackward(Stream& stream, const ActivationBackwardArgs& args) = 0;
   virtual void embedding(Stream& stream, const EmbeddingArgs& args) = 0;
   virtual void embeddingBackward(Stream& stream, const EmbeddingBackwardArgs& args) = 0;
+  virtual void addRows(Stream& stream, const AddRowsArgs& args) = 0;
   virtual void crossEntropy(Stream& stream, const CrossEntropyArgs& args) = 0;
   virtual void sum(Stream& stream, const SumArgs& args) = 0;
   virtual void sumOfSquares(Stream& stream, const SumOfSquaresArgs& args) = 0;

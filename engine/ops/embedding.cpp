@@ -35,4 +35,19 @@ void embeddingBackward(Stream& stream, const EmbeddingBackwardArgs& args) {
   stream.device().kernels().embeddingBackward(stream, args);
 }
 
+void addRows(Stream& stream, const AddRowsArgs& args) {
+  const Checks check("addRows");
+  check.tensor("source", args.source, {DType::F32}, 2, 2);
+  check.tensor("target", args.target, {DType::F32}, 2, 2);
+  check.tensor("target", args.target, {DType::F32}, {args.target.shape[0], args.source.shape[1]});
+  check.that(args.rows.valid() || !args.index.valid(), "an index is of rows");
+  if (args.rows.valid())
+    check.tensor("rows", args.rows, {DType::I32}, {args.source.shape[0]});
+  else
+    check.that(args.source.shape[0] <= args.target.shape[0], "source has more rows than target");
+  if (args.index.valid()) check.tensor("index", args.index, {DType::I32}, {args.target.shape[0]});
+  check.apart("target", args.target, "source", args.source);
+  stream.device().kernels().addRows(stream, args);
+}
+
 } // namespace millrace::ops

@@ -28,4 +28,8 @@ std::int64_t embeddingRows(const ModelSpec& spec, const RunShape& shape) {
   return std::min(spec.vocabulary, shape.tokens());
 }
 
+std::int64_t embeddingRowsOfStep(const ModelSpec& spec, const RunShape& shape) {
+  return std::min(spec.vocabulary, shape.tokens() * shape.microBatches);
+}
+
 } // namespace millrace

@@ -25,7 +25,8 @@ struct EmbeddingGradientLayout {
   Bytes bytes = 0;
 };
 
-/// Rows of the embedding table that one micro-batch can use at most.
+/// Rows of the embedding table that one micro-batch can use at most, and all of a step.
 std::int64_t embeddingRows(const ModelSpec& spec, const RunShape& shape);
+std::int64_t embeddingRowsOfStep(const ModelSpec& spec, const RunShape& shape);
 
 } // namespace millrace

@@ -64,7 +64,6 @@ MemoryLayout::MemoryLayout(const ModelSpec& spec, const RunShape& shape, std::sh
       m_batch(spec, shape) {
   for ([[maybe_unused]] const StreamUnit& unit : units())
     assert(unit.isHead() || unit.elements == units().front().elements); // or homes could not be counted
-  visitTables(into(m_fixed));
   visitActivations(ofEachDevice(m_shape, into(m_fixed)));
   for (std::size_t home = 0; home < unitHomes; ++home) {
     const auto unitHome = static_cast<UnitHome>(home);
@@ -72,7 +71,15 @@ MemoryLayout::MemoryLayout(const ModelSpec& spec, const RunShape& shape, std::sh
     visitResident(0, unitHome, into(m_layerTotals[home]));
     visitState(units().size() - 1, unitHome, into(m_headTotals[home]));
     visitResident(units().size() - 1, unitHome, into(m_headTotals[home]));
+    visitTables(unitHome, into(m_headTotals[home]));
+    visitRows(unitHome, ofEachDevice(m_shape, into(m_headTotals[home])));
   }
+}
+
+/// Whether the head multiplies by the block.
+bool MemoryLayout::isHeadMatrix(std::size_t block) const {
+  const std::vector<std::size_t>& head = units().back().blocks;
+  return std::find(head.begin(), head.end(), block) != head.end();
 }
 
 Bytes MemoryLayout::updateBytes() const {
@@ -98,18 +105,20 @@ void MemoryLayout::visitBlock(std::size_t index, UnitHome home, const Add& add) 
   if (m_shape.precision == Precision::Bf16) plane(Plane::Remainder, update, MemoryCategory::Weights, 2);
   plane(Plane::Moment1, update, MemoryCategory::Moments, 4);
   plane(Plane::Moment2, update, MemoryCategory::Moments, 4);
-  if (home == UnitHome::Device) return;
+  if (home == UnitHome::Device) { // a unit has its gradients in one piece; tables beside the head are no unit
+    if (isTable(block) && !isHeadMatrix(index)) plane(Plane::Gradient, Device, MemoryCategory::GradientSlots, 4);
+    return;
+  }
   const Bytes waiting = waitingBytes(block.kind);
   if (waiting > 0) plane(Plane::Gradient, weights, MemoryCategory::WaitingGradients, waiting);
   if (waiting < 4 && m_shape.group < m_shape.microBatches)
     plane(Plane::Partial, weights, MemoryCategory::WaitingGradients, 4);
 }
 
-/// Embedding tables stay on the host, where their rows are gathered; a tied matrix is one of them.
 template <class Add>
-void MemoryLayout::visitTables(const Add& add) const {
+void MemoryLayout::visitTables(UnitHome head, const Add& add) const {
   for (std::size_t b = 0; b < blocks().size(); ++b)
-    if (isTable(blocks()[b])) visitBlock(b, UnitHome::Host, add);
+    if (isTable(blocks()[b])) visitBlock(b, tablesHome(head), add);
 }
 
 template <class Add>
@@ -213,15 +222,9 @@ void MemoryLayout::visitActivations(const Add& add) const {
   } else {
     named(name::activations, Device, MemoryCategory::KeptActivations, keptBytes);
   }
-  const Bytes activation = bytesPerElement(m_shape.activationType());
-  const Bytes rows = alignUp(embeddingRows(m_spec, m_shape) * m_spec.hidden * activation);
-  const Bytes positionRows = m_spec.learnedPositions
-                                 ? alignUp(std::max(m_shape.context, m_shape.cacheTokens) * m_spec.hidden * activation)
-                                 : 0;
   const Bytes scalars = (1 + static_cast<Bytes>(blocks().size())) * 8;
   named(name::workspace, Device, MemoryCategory::Workspace,
         std::max({m_layer.workspaceBytes(), m_head.bytes, m_shape.training ? m_rowGradients.bytes : 0}));
-  named(name::embeddingRows, Device, MemoryCategory::EmbeddingRows, rows + positionRows);
   named(name::batch, Device, MemoryCategory::Batch, m_shape.group * m_batch.bytes);
   if (m_spec.rope)
     named(name::rope, Device, MemoryCategory::Tables,
@@ -230,16 +233,38 @@ void MemoryLayout::visitActivations(const Add& add) const {
   if (m_shape.cacheTokens > 0)
     named(name::keyValueCache, Device, MemoryCategory::KeyValueCache,
           layerCount * alignUp(m_shape.rows * m_shape.cacheTokens * 2 * m_spec.attention.kvHeads *
-                               m_spec.attention.headDim * activation));
+                               m_spec.attention.headDim * bytesPerElement(m_shape.activationType())));
 
-  named(name::stagedRows, Host, MemoryCategory::Staging, rows + positionRows);
   named(name::stagedBatch, Host, MemoryCategory::Staging, m_shape.group * m_batch.bytes);
   named(name::stagedScalars, Host, MemoryCategory::Staging, scalars);
-  if (!m_shape.training) return;
-  named(name::stagedRowGradients, Host, MemoryCategory::Staging, m_rowGradients.bytes);
-  if (m_spec.tiedEmbeddings)
-    named(name::inputEmbeddingGradients, Host, MemoryCategory::WaitingGradients,
-          std::min(m_spec.vocabulary, m_shape.tokens() * m_shape.microBatches) * m_spec.hidden * 4);
+}
+
+/// Rows of tables on the host on their way to the device, and their gradients on the way back. Where the tables are on
+/// the device they are looked up and added to there.
+template <class Add>
+void MemoryLayout::visitRows(UnitHome head, const Add& add) const {
+  const auto named = [&](const std::string& what, MemoryTier tier, MemoryCategory category, Bytes bytes) {
+    add([&] { return what; }, tier, category, bytes);
+  };
+  const bool device = tablesHome(head) == UnitHome::Device;
+  const std::int64_t ofStep = embeddingRowsOfStep(m_spec, m_shape);
+  if (m_shape.training && m_spec.tiedEmbeddings)
+    named(name::inputEmbeddingGradients, device ? Device : Host, MemoryCategory::WaitingGradients,
+          ofStep * m_spec.hidden * 4);
+  if (device) {
+    if (!m_shape.training || !m_spec.tiedEmbeddings) return;
+    named(name::stepRows, Device, MemoryCategory::Batch, ofStep * 4);
+    named(name::stagedStepRows, Host, MemoryCategory::Staging, ofStep * 4);
+    return;
+  }
+  const Bytes activation = bytesPerElement(m_shape.activationType());
+  const Bytes rows = alignUp(embeddingRows(m_spec, m_shape) * m_spec.hidden * activation);
+  const Bytes positionRows = m_spec.learnedPositions
+                                 ? alignUp(std::max(m_shape.context, m_shape.cacheTokens) * m_spec.hidden * activation)
+                                 : 0;
+  named(name::embeddingRows, Device, MemoryCategory::EmbeddingRows, rows + positionRows);
+  named(name::stagedRows, Host, MemoryCategory::Staging, rows + positionRows);
+  if (m_shape.training) named(name::stagedRowGradients, Host, MemoryCategory::Staging, m_rowGradients.bytes);
 }
 
 TierTotals MemoryLayout::totals(const HomeCounts& counts) const {
@@ -259,13 +284,14 @@ MemoryPlan MemoryLayout::plan(std::vector<UnitHome> homes) const {
     if (bytes > 0) plan.allocations.push_back({name(), tier, category, alignUp(bytes)});
   };
   const HomeCounts counts = countHomes(homes);
-  visitTables(add);
+  visitTables(counts.head, add);
   for (std::size_t u = 0; u < units().size(); ++u) visitState(u, homes[u], add);
   for (std::size_t u = 0; u < units().size(); ++u) visitResident(u, homes[u], add);
   visitSlots(counts, ofEachDevice(m_shape, add));
   visitUpdateSlots(counts, add);
   visitDiskBuffers(counts, add);
   visitActivations(ofEachDevice(m_shape, add));
+  visitRows(counts.head, ofEachDevice(m_shape, add));
   plan.homes = std::move(homes);
   return plan;
 }

@@ -58,11 +58,13 @@ class MemoryLayout {
   Bytes waitingBytes(BlockKind kind) const;
 
  private:
+  bool isHeadMatrix(std::size_t block) const;
+
   /// Each gives add(name, tier, category, bytes) for each allocation; name() makes the text.
   template <class Add>
   void visitBlock(std::size_t block, UnitHome home, const Add& add) const;
   template <class Add>
-  void visitTables(const Add& add) const;
+  void visitTables(UnitHome head, const Add& add) const;
   template <class Add>
   void visitState(std::size_t unit, UnitHome home, const Add& add) const;
   template <class Add>
@@ -75,6 +77,8 @@ class MemoryLayout {
   void visitDiskBuffers(const HomeCounts& counts, const Add& add) const;
   template <class Add>
   void visitActivations(const Add& add) const;
+  template <class Add>
+  void visitRows(UnitHome head, const Add& add) const;
 
   const ModelSpec& m_spec;
   const RunShape m_shape;

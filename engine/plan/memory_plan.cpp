@@ -170,16 +170,18 @@ BatchLayout::BatchLayout(const ModelSpec& spec, const RunShape& shape) {
     offset = bytes;
     bytes += alignUp(entries * 4);
   };
-  const std::int64_t tokens = shape.tokens();
-  place(rowIds, tokens);
-  place(positions, tokens);
-  place(documentStart, std::max(tokens, shape.rows * shape.cacheTokens));
-  place(targets, tokens);
+  const std::int64_t count = shape.tokens();
+  place(tokens, count);
+  place(rowIds, count);
+  place(positions, count);
+  place(documentStart, std::max(count, shape.rows * shape.cacheTokens));
+  place(targets, count);
   if (!shape.training) return;
-  place(order, tokens);
+  place(order, count);
   place(starts, embeddingRows(spec, shape) + 1);
+  place(rowTokens, embeddingRows(spec, shape));
   if (!spec.learnedPositions) return;
-  place(positionOrder, tokens);
+  place(positionOrder, count);
   place(positionStarts, shape.context + 1);
 }
 

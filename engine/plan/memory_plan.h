@@ -61,6 +61,11 @@ constexpr bool onDisk(UnitHome home) {
   return home == UnitHome::MomentsOnDisk || home == UnitHome::Disk;
 }
 std::string_view toString(UnitHome home);
+/// The embedding tables are wholly on the device where the head is, else on the host, where their rows are gathered. A
+/// tied matrix is one of them.
+constexpr UnitHome tablesHome(UnitHome head) {
+  return head == UnitHome::Device ? UnitHome::Device : UnitHome::Host;
+}
 
 /// Planes of a block's state.
 enum class Plane {
@@ -126,6 +131,8 @@ inline const std::string stagedRowGradients = "staged embedding gradients";
 inline const std::string stagedBatch = "staged batch";
 inline const std::string stagedScalars = "staged scalars";
 inline const std::string inputEmbeddingGradients = "input part of the tied embedding's gradient";
+inline const std::string stepRows = "embedding rows of a step";
+inline const std::string stagedStepRows = "staged embedding rows of a step";
 inline const std::string keyValueCache = "key/value cache";
 } // namespace allocation_name
 
@@ -133,8 +140,8 @@ inline const std::string keyValueCache = "key/value cache";
 /// starts as in EmbeddingBackwardArgs).
 struct BatchLayout {
   BatchLayout(const ModelSpec& spec, const RunShape& shape);
-  Bytes rowIds = 0, positions = 0, documentStart = 0, targets = 0;
-  Bytes order = 0, starts = 0;                 ///< training
+  Bytes tokens = 0, rowIds = 0, positions = 0, documentStart = 0, targets = 0;
+  Bytes order = 0, starts = 0, rowTokens = 0;  ///< training
   Bytes positionOrder = 0, positionStarts = 0; ///< training with learned positions
   Bytes bytes = 0;
 };

@@ -80,10 +80,9 @@ double PlacementSearch::placeRest(HomeCounts counts, std::optional<Placement>& b
 
 std::vector<UnitHome> PlacementSearch::heads() const {
   const bool disk = m_goal.limits[MemoryTier::Disk] > 0;
-  const bool tied = m_layout.spec().tiedEmbeddings; // the matrix is among the tables; nothing is won by moving a norm
+  const bool tied = m_layout.spec().tiedEmbeddings; // the matrix is among the tables; nothing is won by a norm on disk
   std::vector<UnitHome> heads{m_goal.policy == PlacementPolicy::Host ? UnitHome::Host : UnitHome::WeightsOnDevice};
-  if (m_goal.policy == PlacementPolicy::Auto && m_layout.shape().devices == 1 && !tied)
-    heads.push_back(UnitHome::Device);
+  if (m_goal.policy == PlacementPolicy::Auto && m_layout.shape().devices == 1) heads.push_back(UnitHome::Device);
   if (disk && !tied) heads.insert(heads.end(), {UnitHome::MomentsOnDisk, UnitHome::Disk});
   return heads;
 }
@@ -231,7 +230,6 @@ HomeCounts policyCounts(const ModelSpec& spec, PlacementPolicy policy) {
                 : policy == PlacementPolicy::Device ? UnitHome::Device
                                                     : UnitHome::Host;
   counts[counts.head] = static_cast<std::int64_t>(spec.layers.size());
-  if (spec.tiedEmbeddings && counts.head == UnitHome::Device) counts.head = UnitHome::WeightsOnDevice;
   return counts;
 }
 

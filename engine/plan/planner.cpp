@@ -113,8 +113,8 @@ Status checkCountable(const ModelSpec& spec, const RunShape& shape) {
 }
 
 /// Without training nothing changes the weights and nothing is timed: the most that the device has room for is there,
-/// the head first, since it is the largest. What is there needs no second copy on the host, except for the tied matrix,
-/// whose rows are gathered there. Limits of host memory are not looked at.
+/// the head and the tables first, since they are the largest. What is there needs no second copy on the host. Limits of
+/// host memory are not looked at.
 HomeCounts inferenceCounts(const MemoryLayout& layout, const PlanRequest& request) {
   const ModelSpec& spec = layout.spec();
   HomeCounts counts = policyCounts(spec, request.placement);
@@ -134,7 +134,7 @@ HomeCounts inferenceCounts(const MemoryLayout& layout, const PlanRequest& reques
     return counts;
   };
   const HomeCounts without = fill(UnitHome::Host);
-  const HomeCounts with = fill(spec.tiedEmbeddings ? UnitHome::WeightsOnDevice : UnitHome::Device);
+  const HomeCounts with = fill(UnitHome::Device);
   const bool fitsWith = fits();
   return fitsWith && layout.totals(with)[MemoryTier::Host] <= layout.totals(without)[MemoryTier::Host] ? with : without;
 }

@@ -92,21 +92,8 @@ StepCount::StepCount(const MemoryLayout& layout) : m_layout(layout) {
   countAttention(spec, shape, m_base);
   countDeviceBytes(spec, shape, m_base);
 
-  // Token ids, embedding rows and their gradients. Of uniform tokens so many are different.
-  const auto vocabulary = static_cast<double>(spec.vocabulary);
-  const double rows = vocabulary * (1 - std::exp(-static_cast<double>(shape.tokens()) / vocabulary));
-  const double positions = spec.learnedPositions ? static_cast<double>(shape.context) : 0;
-  const double row = static_cast<double>(spec.hidden) * microBatches;
-  m_base.forward.in += microBatches * static_cast<double>(layout.batch().bytes) +
-                       (rows + positions) * row * static_cast<double>(shape.weightBytes());
-  m_base.backward.out += (rows + positions) * row * 4;
-
+  m_base.forward.in += microBatches * static_cast<double>(layout.batch().bytes);
   if (shape.offloadActivations) countOffloading(layout, m_groups, m_base);
-  // Tables are updated where their rows are gathered.
-  for (const BlockSpec& block : layout.blocks())
-    if (block.kind == BlockKind::Embedding || block.kind == BlockKind::Positions)
-      m_base.tableUpdates += static_cast<double>(block.elements);
-  m_base.hostUpdates = m_base.tableUpdates;
   const auto weights = static_cast<double>(shape.weightBytes());
   const auto state = static_cast<double>(layout.updateBytes());
   // The weights come for the update, and when it has taken them home they come again for forward.
@@ -153,8 +140,34 @@ void StepCount::addUnits(StepWork& work, const StreamUnit& unit, UnitHome home, 
   work.forward.diskRead += (m_groups - (work.updatesInForward ? 1 : 0)) * elements * weights;
 }
 
+/// Embedding rows and their gradients on their way, and the tables' updates.
+void StepCount::addTables(StepWork& work, UnitHome head) const {
+  const RunShape& shape = m_layout.shape();
+  const ModelSpec& spec = m_layout.spec();
+  double updated = 0;
+  for (const BlockSpec& block : m_layout.blocks())
+    if (block.kind == BlockKind::Embedding || block.kind == BlockKind::Positions)
+      updated += static_cast<double>(block.elements);
+  if (tablesHome(head) == UnitHome::Device) {
+    work.deviceUpdates += updated;
+    if (spec.tiedEmbeddings) work.forward.in += 4 * static_cast<double>(embeddingRowsOfStep(spec, shape));
+    return;
+  }
+  work.tableUpdates += updated;
+  work.hostUpdates += updated;
+  // Of uniform tokens so many are different.
+  const auto vocabulary = static_cast<double>(spec.vocabulary);
+  const double rows = vocabulary * (1 - std::exp(-static_cast<double>(shape.tokens()) / vocabulary));
+  const double positions = spec.learnedPositions ? static_cast<double>(shape.context) : 0;
+  const double elements =
+      (rows + positions) * static_cast<double>(spec.hidden) * static_cast<double>(shape.microBatches);
+  work.forward.in += elements * static_cast<double>(shape.weightBytes());
+  work.backward.out += elements * 4;
+}
+
 StepWork StepCount::work(const HomeCounts& counts, double batches) const {
   StepWork work = m_base;
+  addTables(work, counts.head);
   work.tokens *= batches;
   for (PhaseWork* phase : {&work.forward, &work.backward})
     for (double* amount : {&phase->products, &phase->attention, &phase->deviceBytes, &phase->in, &phase->out})

@@ -46,6 +46,7 @@ class StepCount {
   StepWork work(std::span<const UnitHome> homes, double batches = 1) const { return work(countHomes(homes), batches); }
 
  private:
+  void addTables(StepWork& work, UnitHome head) const;
   void addUnits(StepWork& work, const StreamUnit& unit, UnitHome home, double count) const;
 
   const MemoryLayout& m_layout;

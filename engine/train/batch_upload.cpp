@@ -67,12 +67,14 @@ std::shared_ptr<const PreparedMicroBatch> prepareMicroBatch(const ModelSpec& spe
     rowIds[i] = static_cast<std::int32_t>(
         std::lower_bound(prepared->rowTokens.begin(), prepared->rowTokens.end(), batch.tokens[i]) -
         prepared->rowTokens.begin());
+  std::copy(batch.tokens.begin(), batch.tokens.end(), at(layout.tokens));
   std::copy(rowIds.begin(), rowIds.end(), at(layout.rowIds));
   std::copy(batch.positions.begin(), batch.positions.end(), at(layout.positions));
   std::copy(batch.documentStart.begin(), batch.documentStart.end(), at(layout.documentStart));
   std::copy(batch.targets.begin(), batch.targets.end(), at(layout.targets));
   if (shape.training) {
     const std::vector<std::int32_t>& rows = prepared->rowTokens;
+    std::copy(rows.begin(), rows.end(), at(layout.rowTokens));
     const auto padding =
         spec.paddingToken ? std::lower_bound(rows.begin(), rows.end(), *spec.paddingToken) : rows.end();
     const bool padded = padding != rows.end() && *padding == *spec.paddingToken;
@@ -86,17 +88,20 @@ std::shared_ptr<const PreparedMicroBatch> prepareMicroBatch(const ModelSpec& spe
 
 BatchViews::BatchViews(const BatchLayout& layout, const PreparedMicroBatch& batch, std::byte* data, bool training,
                        bool learnedPositions) {
-  const std::int64_t tokens = batch.rows * batch.context;
+  const std::int64_t count = batch.rows * batch.context;
   const auto view = [&](Bytes offset, Shape shape) { return TensorView(data + offset, DType::I32, shape); };
-  rowIds = view(layout.rowIds, {tokens});
-  positions = view(layout.positions, {tokens});
+  tokens = view(layout.tokens, {count});
+  rowIds = view(layout.rowIds, {count});
+  positions = view(layout.positions, {count});
   documentStart = view(layout.documentStart, {batch.rows, batch.context});
-  targets = view(layout.targets, {tokens});
+  targets = view(layout.targets, {count});
   if (!training) return;
-  order = view(layout.order, {tokens});
-  starts = view(layout.starts, {static_cast<std::int64_t>(batch.rowTokens.size()) + 1});
+  order = view(layout.order, {count});
+  const auto rows = static_cast<std::int64_t>(batch.rowTokens.size());
+  starts = view(layout.starts, {rows + 1});
+  rowTokens = view(layout.rowTokens, {rows});
   if (!learnedPositions) return;
-  positionOrder = view(layout.positionOrder, {tokens});
+  positionOrder = view(layout.positionOrder, {count});
   positionStarts = view(layout.positionStarts, {batch.context + 1});
 }
 

@@ -18,7 +18,7 @@ struct PreparedMicroBatch {
   std::int64_t context = 0;
   std::int64_t targets = 0;            ///< unmasked
   std::int64_t positionsUsed = 0;      ///< 1 + the largest position
-  std::vector<std::int32_t> rowTokens; ///< distinct tokens, ascending: the embedding rows that are gathered
+  std::vector<std::int32_t> rowTokens; ///< distinct tokens, ascending: the embedding rows that it uses
   std::vector<std::byte> staged;       ///< BatchLayout
 };
 
@@ -31,8 +31,8 @@ std::shared_ptr<const PreparedMicroBatch> prepareMicroBatch(const ModelSpec& spe
 struct BatchViews {
   BatchViews(const BatchLayout& layout, const PreparedMicroBatch& batch, std::byte* data, bool training,
              bool learnedPositions);
-  TensorView rowIds, positions, documentStart, targets;
-  TensorView order, starts, positionOrder, positionStarts;
+  TensorView tokens, rowIds, positions, documentStart, targets;
+  TensorView order, starts, rowTokens, positionOrder, positionStarts;
 };
 
 } // namespace millrace

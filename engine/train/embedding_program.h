@@ -1,64 +1,57 @@
-// EmbeddingProgram: the rows that a micro-batch uses, gathered on the host and sent in (T x H at most, never the
-// table), and the way of their gradients back into host memory. With tied embeddings the input's gradients gather apart
-// from the head's and are added once at the end of a step, so that the order of additions is the same for every
-// schedule.
+// EmbeddingProgram: token ids to activations, and the gradients of the embedding tables. Tables live on the host, where
+// the rows that a micro-batch uses are gathered (HostTables), or on the device (DeviceTables); both give the same bits.
+// With tied embeddings the input's gradients gather apart from the head's and are added once at the end of a step, so
+// that the order of additions is the same for every schedule.
 #pragma once
 
 #include "base/thread_pool.h"
-#include "plan/head_layout.h"
 #include "storage/tensor_store.h"
 #include "stream/streams.h"
 #include "train/batch_upload.h"
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace millrace {
 
 class EmbeddingProgram {
  public:
-  EmbeddingProgram(const ModelSpec& spec, const MemoryPlan& plan, const PlannedMemory& memory, const TensorStore& store,
-                   Streams& streams, ThreadPool& pool);
+  explicit EmbeddingProgram(const TensorStore& store);
+  virtual ~EmbeddingProgram() = default;
 
   std::size_t tableBlock() const { return m_table; }
   std::optional<std::size_t> positionBlock() const { return m_positions; }
 
-  /// The rows that lookups use are current when this has happened (the rest of the table may still be updating). Until
-  /// it is set anew, and by default, the whole table's ready event holds.
-  void rowsReady(Event event) { m_rowsReady = std::move(event); }
+  /// Of tables on the host: the rows that lookups use are current when this has happened (the rest of the table may
+  /// still be updating). Until it is set anew, and by default, the whole table's ready event holds.
+  virtual void rowsReady(Event event) = 0;
 
   /// x (T, H) on the compute stream.
-  void lookUp(const std::shared_ptr<const PreparedMicroBatch>& batch, const BatchViews& views, const TensorView& x);
+  virtual void lookUp(const std::shared_ptr<const PreparedMicroBatch>& batch, const BatchViews& views,
+                      const TensorView& x) = 0;
 
   /// Before a step's first backward(): batch holds all micro-batches of the step.
-  void beginGradients(const std::vector<std::shared_ptr<const PreparedMicroBatch>>& batch);
-  /// Adds the gradients of one micro-batch's rows, dX (T, H), to the host's sums.
-  void backward(const std::shared_ptr<const PreparedMicroBatch>& batch, const BatchViews& views, const TensorView& dX,
-                std::byte* workspace);
-  /// After the last one: the gradient planes are complete when the event has happened, and squares() holds their sums
-  /// of squares.
-  Event finishGradients();
-  /// Of a block of this program; valid after finishGradients()' event.
-  double squares(std::size_t block) const;
+  virtual void beginGradients(const std::vector<std::shared_ptr<const PreparedMicroBatch>>& batch) = 0;
+  /// Adds the gradients of one micro-batch's rows, dX (T, H), to the step's sums.
+  virtual void backward(const std::shared_ptr<const PreparedMicroBatch>& batch, const BatchViews& views,
+                        const TensorView& dX, std::byte* workspace) = 0;
+  /// After the last one: the gradients and their sums of squares are complete when the event has happened.
+  virtual Event finishGradients() = 0;
+  /// Of a block of this program, (elements) fp32.
+  virtual TensorView gradient(std::size_t block) const = 0;
+  /// Of a block of this program whose table is on the host; valid after finishGradients()' event. On the device they
+  /// are among the scalars.
+  virtual double squares(std::size_t block) const = 0;
 
  private:
-  struct Sums; // shared with tasks on the copy streams
-
-  const ModelSpec m_spec;
-  const RunShape m_shape;
-  const TensorStore& m_store;
-  Streams& m_streams;
-  ThreadPool& m_pool;
   const std::size_t m_table;
   const std::optional<std::size_t> m_positions;
-  const EmbeddingGradientLayout m_gradientLayout;
-  Bytes m_positionRowsOffset = 0;
-  std::byte* m_deviceRows;
-  std::byte* m_stagedRows;
-  std::byte* m_stagedGradients = nullptr;
-  std::shared_ptr<Sums> m_sums;
-  std::optional<Event> m_rowsReady;
-  Event m_rowsFree;
 };
+
+/// As the plan's homes say. squares: one fp64 per block on the device, for sums of squares. All must outlive it.
+std::unique_ptr<EmbeddingProgram> makeEmbeddingProgram(const ModelSpec& spec, const MemoryPlan& plan,
+                                                       const PlannedMemory& memory, const TensorStore& store,
+                                                       Streams& streams, ThreadPool& pool, const TensorView& squares);
 
 } // namespace millrace

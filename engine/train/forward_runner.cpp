@@ -32,12 +32,12 @@ ForwardRunner::ForwardRunner(Device& device, ThreadPool& pool, const ModelSpec& 
       m_store(std::make_unique<TensorStore>(spec, plan, m_memory)),
       m_layers(std::make_unique<LayerStreamer>(plan, m_memory, *m_store, m_streams)),
       m_activations(std::make_unique<ActivationStore>(spec, plan, m_memory, m_streams)),
-      m_embedding(std::make_unique<EmbeddingProgram>(spec, plan, m_memory, *m_store, m_streams, pool)),
+      m_scalars(m_memory.data(allocation_name::scalars), DType::F64,
+                Shape{1 + static_cast<std::int64_t>(m_store->blocks().size())}),
+      m_embedding(makeEmbeddingProgram(spec, plan, m_memory, *m_store, m_streams, pool, squaresScalars())),
       m_layerProgram(spec, plan.shape),
       m_headProgram(spec, plan.shape),
       m_forwardSchedule(forwardSchedule(static_cast<std::int64_t>(spec.layers.size()), plan.shape.slots)),
-      m_scalars(m_memory.data(allocation_name::scalars), DType::F64,
-                Shape{1 + static_cast<std::int64_t>(m_store->blocks().size())}),
       m_workspace(m_memory.data(allocation_name::workspace)),
       m_deviceBatch(m_memory.data(allocation_name::batch)) {
   if (!spec.rope) return;

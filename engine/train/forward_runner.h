@@ -97,11 +97,11 @@ class ForwardRunner {
   std::unique_ptr<TensorStore> m_store;
   std::unique_ptr<LayerStreamer> m_layers;
   std::unique_ptr<ActivationStore> m_activations;
+  const TensorView m_scalars; ///< (1 + blocks) fp64 on the device: loss, then sums of squares
   std::unique_ptr<EmbeddingProgram> m_embedding;
   const LayerProgram m_layerProgram;
   const HeadProgram m_headProgram;
   const StepSchedule m_forwardSchedule;
-  TensorView m_scalars; ///< (1 + blocks) fp64 on the device: loss, then sums of squares
   TensorView m_rope;
   std::byte* m_workspace;
   std::byte* m_deviceBatch;

@@ -6,6 +6,7 @@
 #include "train/trainer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <fmt/format.h>
 
 namespace millrace {
@@ -13,7 +14,10 @@ namespace millrace {
 namespace {
 
 constexpr std::int64_t fewLayers = 1, moreLayers = 3;
-constexpr int measuredSteps = 3;
+// Rounds of a step each. For about a second a process's steps are slower than those of a long run: memory is touched,
+// kernels are made, clocks rise.
+constexpr std::size_t fewestRounds = 3, mostRounds = 15;
+constexpr std::chrono::seconds warmUp{1}, timed{2};
 
 struct Phases {
   double forward = 0, backward = 0;
@@ -27,9 +31,8 @@ class Stage {
     Stage stage;
     stage.m_spec = std::make_unique<ModelSpec>(spec);
     stage.m_spec->layers.resize(static_cast<std::size_t>(layers), spec.layers.front());
-    std::vector<UnitHome> homes(static_cast<std::size_t>(layers) + 1, UnitHome::Device);
-    if (spec.tiedEmbeddings) homes.back() = UnitHome::WeightsOnDevice;
-    const MemoryPlan plan = layOutMemory(*stage.m_spec, shape, std::move(homes));
+    const MemoryPlan plan = layOutMemory(*stage.m_spec, shape,
+                                         std::vector<UnitHome>(static_cast<std::size_t>(layers) + 1, UnitHome::Device));
     MILLRACE_TRY(stage.m_device, open(plan.total(MemoryTier::Device), plan.total(MemoryTier::Host)));
     MILLRACE_TRY(stage.m_trainer, Trainer::create(*stage.m_device, pool, *stage.m_spec, plan, {}));
     drawWeights(stage.m_trainer->runner().store(), *stage.m_trainer->runner().streams().copyIn, pool, *stage.m_spec, 1);
@@ -68,8 +71,7 @@ Result<Rehearsal> rehearse(const DeviceOpener& open, ThreadPool& pool, const Mod
   one.activationSlots = 0;
   ModelSpec model = spec;
   model.layers.resize(moreLayers, spec.layers.front());
-  std::vector<UnitHome> homes(moreLayers + 1, UnitHome::Device);
-  if (spec.tiedEmbeddings) homes.back() = UnitHome::WeightsOnDevice;
+  const std::vector<UnitHome> homes(moreLayers + 1, UnitHome::Device);
   const auto tooLarge = [&] {
     const MemoryPlan plan = layOutMemory(model, one, homes);
     // Both stages stand at one time; the second is a third of the first.
@@ -84,14 +86,19 @@ Result<Rehearsal> rehearse(const DeviceOpener& open, ThreadPool& pool, const Mod
   MILLRACE_TRY(Stage few, Stage::create(open, pool, spec, one, fewLayers));
   MILLRACE_TRY(Stage more, Stage::create(open, pool, spec, one, moreLayers));
   std::vector<double> forwardFew, forwardMore, backwardFew, backwardMore;
-  for (int i = 0; i <= measuredSteps; ++i) {
+  const auto start = std::chrono::steady_clock::now();
+  for (;;) {
     MILLRACE_TRY(const Phases a, few.step());
     MILLRACE_TRY(const Phases b, more.step());
-    if (i == 0) continue; // memory is touched, kernels are made
-    forwardFew.push_back(a.forward);
-    backwardFew.push_back(a.backward);
-    forwardMore.push_back(b.forward);
-    backwardMore.push_back(b.backward);
+    const auto passed = std::chrono::steady_clock::now() - start;
+    if (passed >= warmUp) {
+      forwardFew.push_back(a.forward);
+      backwardFew.push_back(a.backward);
+      forwardMore.push_back(b.forward);
+      backwardMore.push_back(b.backward);
+    }
+    const std::size_t rounds = forwardFew.size();
+    if (rounds >= mostRounds || (rounds >= fewestRounds && passed >= warmUp + timed)) break;
   }
   constexpr double between = moreLayers - fewLayers;
   Rehearsal rehearsal;

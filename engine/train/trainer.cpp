@@ -193,7 +193,8 @@ double Trainer::gradNorm() const {
   const std::vector<BlockSpec>& blocks = m_runner->store().blocks();
   std::vector<double> squares;
   for (std::size_t b = 0; b < blocks.size(); ++b) {
-    const bool onHost = blocks[b].kind == BlockKind::Embedding || blocks[b].kind == BlockKind::Positions;
+    const bool table = blocks[b].kind == BlockKind::Embedding || blocks[b].kind == BlockKind::Positions;
+    const bool onHost = table && !m_runner->store().onDevice(b);
     squares.push_back(onHost ? m_runner->embedding().squares(b) : m_runner->scalar(1 + b));
   }
   return gradientNorm(squares);
@@ -260,7 +261,17 @@ bool Trainer::updatedFirst(std::span<const MicroBatch> batches) const {
   });
 }
 
-void Trainer::updateEmbedding(const StepInput& input, const AdamWScalars& scalars) {
+void Trainer::updateDeviceTables(const AdamWScalars& scalars) {
+  const EmbeddingProgram& embedding = m_runner->embedding();
+  const auto table = [&](std::size_t block) {
+    update({block, embedding.gradient(block), m_embeddingLanded, -1}, scalars);
+  };
+  for (const GradientStreamer::Landed& block : m_landed) update(block, scalars);
+  table(embedding.tableBlock());
+  if (embedding.positionBlock()) table(*embedding.positionBlock());
+}
+
+void Trainer::updateHostTables(const StepInput& input, const AdamWScalars& scalars) {
   ForwardRunner& runner = *m_runner;
   TensorStore& store = runner.store();
   const std::size_t table = runner.embedding().tableBlock();
@@ -293,10 +304,8 @@ void Trainer::updateEmbedding(const StepInput& input, const AdamWScalars& scalar
     update({*positions, store.plane(*positions, Plane::Gradient), m_embeddingLanded, -1}, scalars);
   runner.embedding().rowsReady(rows.event());
 
-  // Units in the order in which forward needs them; the head, which may share the table, comes last.
-  std::stable_sort(m_landed.begin(), m_landed.end(), [](const auto& a, const auto& b) { return a.block < b.block; });
   const std::vector<BlockSpec>& blocks = store.blocks();
-  std::vector<GradientStreamer::Landed> head;
+  std::vector<GradientStreamer::Landed> head; // it may share the table, and comes last
   for (const GradientStreamer::Landed& block : m_landed) {
     if (blocks[block.block].layer >= 0)
       update(block, scalars);
@@ -310,7 +319,12 @@ void Trainer::updateEmbedding(const StepInput& input, const AdamWScalars& scalar
 }
 
 void Trainer::updateAll(const StepInput& input, double clipFactor) {
-  updateEmbedding(input, scalars(clipFactor));
+  // Units in the order in which forward needs them.
+  std::stable_sort(m_landed.begin(), m_landed.end(), [](const auto& a, const auto& b) { return a.block < b.block; });
+  if (m_runner->store().onDevice(m_runner->embedding().tableBlock()))
+    updateDeviceTables(scalars(clipFactor));
+  else
+    updateHostTables(input, scalars(clipFactor));
   m_landed.clear();
 }
 

@@ -91,7 +91,9 @@ class Trainer {
   std::int64_t updatedOnDevice(std::size_t block) const;
   /// Whether the last update began with all the embedding rows that these use.
   bool updatedFirst(std::span<const MicroBatch> batches) const;
-  void updateEmbedding(const StepInput& input, const AdamWScalars& scalars);
+  /// The tables, and the blocks whose gradients have landed.
+  void updateDeviceTables(const AdamWScalars& scalars);
+  void updateHostTables(const StepInput& input, const AdamWScalars& scalars);
   void updateAll(const StepInput& input, double clipFactor);
 
   Device& m_device;

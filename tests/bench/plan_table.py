@@ -6,7 +6,7 @@
 Engine memory and the checkpoint's bytes must be as planned to the byte, the process's memory (its peak of resident
 bytes) at most as planned and at least 95% of it. Step times are the medians of the run's own metrics; a machine whose
 speed drifts is met by planning before and after every run, each time with a rehearsal, and by the median of the ratios
-over the repeats. Run `millrace bench machine` before. Exit status 1: a figure of bytes is off. Times are shown, and
+over the repeats. Run `millrace bench machine --device cpu` before. Exit status 1: a figure of bytes is off. Times are shown, and
 never fail it: they depend on what else the machine does.
 """
 import argparse
@@ -59,7 +59,7 @@ RUNS = [
 
 def project(entry, folder, steps):
     name, config, training, memory = entry
-    training = dict(steps=steps, learning_rate=1e-4, **training)
+    training = dict(steps=steps, learning_rate=1e-4, device="cpu", **training)
     training.setdefault("micro_batches", 1)
     return {"format": 1, "name": name.replace(",", "").replace(" ", "-"), "model": {"config": config},
             "tokenizer": {"train": {"vocabulary": 1024}},

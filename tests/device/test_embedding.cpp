@@ -124,6 +124,48 @@ class TestEmbedding : public QObject {
     QVERIFY(dTable.paddingIntact());
     QVERIFY(equalForAllThreadCounts(run));
   }
+
+  void addsRows_data() { addCases(); }
+  void addsRows() {
+    QFETCH(std::int64_t, tokens);
+    QFETCH(std::int64_t, rows);
+    QFETCH(std::int64_t, width);
+    QFETCH(std::int64_t, pad);
+    QFETCH(int, isa);
+    MILLRACE_NEED_ISA(static_cast<cpu::Isa>(isa));
+    Random random(static_cast<std::uint64_t>(tokens));
+    // Every row, every third one, and none by name; the index holds all rows times two.
+    for (const std::int64_t apart : {1, 3}) {
+      const std::int64_t count = (rows + apart - 1) / apart;
+      HostTensor source = HostTensor(DType::F32, {count, width}, pad).fillNormal(random);
+      const HostTensor before = HostTensor(DType::F32, {rows, width}, 2 * pad).fillNormal(random);
+      HostTensor listed(DType::I32, {count}), doubled(DType::I32, {count}), index(DType::I32, {rows});
+      for (std::int64_t i = 0; i < rows; ++i) index.set(i, static_cast<double>(2 * i));
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t row = apart * (count - 1 - i);
+        listed.set(i, static_cast<double>(row));
+        doubled.set(i, static_cast<double>(2 * row));
+      }
+      for (const int way : {0, 1, 2}) {
+        Values expected = before.values();
+        for (std::int64_t i = 0; i < count; ++i)
+          for (std::int64_t c = 0; c < width; ++c) {
+            double& sum = expected[static_cast<std::size_t>((way == 0 ? i : apart * (count - 1 - i)) * width + c)];
+            sum = static_cast<double>(static_cast<float>(sum) + static_cast<float>(source.get(i * width + c)));
+          }
+        HostTensor target = before;
+        AddRowsArgs args;
+        args.source = source.view();
+        args.target = target.view();
+        if (way > 0) args.rows = way == 1 ? listed.view() : doubled.view();
+        if (way == 2) args.index = index.view();
+        ThreadPool pool(3);
+        cpu::addRows(pool, args, static_cast<cpu::Isa>(isa));
+        QVERIFY(target.values() == expected);
+        QVERIFY(target.paddingIntact());
+      }
+    }
+  }
 };
 
 QTEST_GUILESS_MAIN(TestEmbedding)

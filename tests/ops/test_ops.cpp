@@ -49,6 +49,7 @@ class CountingKernels : public Kernels {
   void activationBackward(Stream&, const ActivationBackwardArgs&) override { calls.push_back("activationBackward"); }
   void embedding(Stream&, const EmbeddingArgs&) override { calls.push_back("embedding"); }
   void embeddingBackward(Stream&, const EmbeddingBackwardArgs&) override { calls.push_back("embeddingBackward"); }
+  void addRows(Stream&, const AddRowsArgs&) override { calls.push_back("addRows"); }
   void crossEntropy(Stream&, const CrossEntropyArgs&) override { calls.push_back("crossEntropy"); }
   void sum(Stream&, const SumArgs&) override { calls.push_back("sum"); }
   void sumOfSquares(Stream&, const SumOfSquaresArgs&) override { calls.push_back("sumOfSquares"); }
@@ -142,6 +143,7 @@ struct Good {
   ActivationBackwardArgs activationBackward{at.f32({5, 6}), at.f32({5, 6}), at.f32({5, 6}), Activation::Gelu};
   EmbeddingArgs embedding{at.bf16({30, 6}), at.i32({5}), at.bf16({5, 6}), at.bf16({9, 6}), at.i32({5})};
   EmbeddingBackwardArgs embeddingBackward{at.bf16({5, 6}), at.i32({5}), at.i32({31}), at.f32({30, 6})};
+  AddRowsArgs addRows{at.f32({5, 6}), at.f32({30, 6}), at.i32({5}), at.i32({30})};
   CrossEntropyArgs crossEntropy{at.f32({5, 30}), at.i32({5}), at.f32({5}), {}, 0.2f};
   SumArgs sum{at.f32({50}), at(DType::F64, {1})};
   SumOfSquaresArgs sumOfSquares{at.f32({50}), at(DType::F64, {1})};
@@ -209,6 +211,7 @@ class TestOps : public QObject {
     MILLRACE_GOOD(activationBackward);
     MILLRACE_GOOD(embedding);
     MILLRACE_GOOD(embeddingBackward);
+    MILLRACE_GOOD(addRows);
     MILLRACE_GOOD(crossEntropy);
     MILLRACE_GOOD(sum);
     MILLRACE_GOOD(sumOfSquares);
@@ -384,6 +387,12 @@ class TestOps : public QObject {
     MILLRACE_BAD(embedding, "ids", "ids has shape (6), expected (5)", a.ids = at.i32({6}));
     MILLRACE_BAD(embedding, "half of the pair", "come together or not at all", a.positionIds = {});
     MILLRACE_BAD(embeddingBackward, "starts", "starts has shape (30), expected (31)", a.starts = at.i32({30}));
+    MILLRACE_BAD(addRows, "rows", "rows has shape (4), expected (5)", a.rows = at.i32({4}));
+    MILLRACE_BAD(addRows, "index", "index has shape (29), expected (30)", a.index = at.i32({29}));
+    MILLRACE_BAD(addRows, "an index alone", "an index is of rows", a.rows = {});
+    MILLRACE_BAD(addRows, "width", "target has shape (30, 7), expected (30, 6)", a.target = at.f32({30, 7}));
+    MILLRACE_BAD(addRows, "too many rows", "source has more rows than target", a.rows = a.index = {};
+                 a.source = at.f32({31, 6}));
     MILLRACE_BAD(embeddingBackward, "table dtype", "dTable is bf16, expected fp32", a.dTable = at.bf16({30, 6}));
     MILLRACE_BAD(crossEntropy, "gradient elsewhere", "dLogits must lie in the memory of logits",
                  a.dLogits = at.f32({5, 30}));

@@ -68,15 +68,15 @@ struct Option {
   double seconds = 0;
 };
 
-/// All homes of a model's units that the engine has: none on the device for a tied head, whose matrix is among the
-/// tables; nor is anything won there by a disk.
+/// All homes of a model's units that the engine has: nothing is won by a disk for a tied head, whose matrix is among
+/// the tables.
 inline std::vector<std::vector<UnitHome>> allHomes(const ModelSpec& spec) {
   std::vector<std::vector<UnitHome>> all{{}};
   for (std::size_t unit = 0; unit <= spec.layers.size(); ++unit) {
     std::vector<std::vector<UnitHome>> longer;
     for (const std::vector<UnitHome>& homes : all)
       for (std::size_t home = 0; home < unitHomes; ++home) {
-        if (unit == spec.layers.size() && spec.tiedEmbeddings && home > 1) continue;
+        if (unit == spec.layers.size() && spec.tiedEmbeddings && onDisk(static_cast<UnitHome>(home))) continue;
         longer.push_back(homes);
         longer.back().push_back(static_cast<UnitHome>(home));
       }

@@ -90,6 +90,7 @@ class TestStepTime : public QObject {
   void ends();
   void besideCopies();
   void splitBalances();
+  void splitNeedsMemory();
   void splitIsNeverSlower();
   void sharedCores();
   void nothingIsFasterThanItsResources();
@@ -232,6 +233,26 @@ void TestStepTime::splitBalances() {
   QVERIFY(std::abs(hidden.forward - 4) < 0.01);
   work.hostUpdates = 40;
   QCOMPARE(predictStep(work, roundRates(), true).updatedOnDevice, 0.0);
+}
+
+/// What is split touches the memory all the same: 120 parameters at 28 bytes, and 110 of weights, at three quarters of
+/// its rate.
+void TestStepTime::splitNeedsMemory() {
+  StepWork work = roundWork();
+  work.hostUpdates = 120;
+  work.updateBytesIn = 16;
+  work.updateBytesOut = 12;
+  work.units = 1e9; // no ends
+  StepRates rates = roundRates();
+  const double traffic = 120 * 28 + 110;
+  rates.hostMemory = traffic / 0.75 / 11;
+  const StepTime some = predictStep(work, rates, true);
+  QVERIFY(some.updatedOnDevice > 0);
+  QVERIFY(std::abs(some.forward - 11) < 1e-6);
+  rates.hostMemory = traffic / 0.75 / 12.1; // the host alone takes 12 s
+  const StepTime none = predictStep(work, rates, true);
+  QCOMPARE(none.updatedOnDevice, 0.0);
+  QCOMPARE(none.forward, 12.0);
 }
 
 void TestStepTime::splitIsNeverSlower() {

@@ -38,20 +38,40 @@ struct Traffic {
   double host = 0, disk = 0, device = 0;
 };
 
-/// What these homes add to everything on the device.
-Traffic trafficOf(const StepCount& count, const std::vector<UnitHome>& homes) {
+double tableElements(const MemoryLayout& layout) {
+  double elements = 0;
+  for (const BlockSpec& block : layout.blocks())
+    if (block.kind == BlockKind::Embedding || block.kind == BlockKind::Positions)
+      elements += static_cast<double>(block.elements);
+  return elements;
+}
+
+/// What these homes add to everything on the device, the tables' rows and updates aside (embeddingRows()).
+Traffic trafficOf(const MemoryLayout& layout, const std::vector<UnitHome>& homes) {
+  const StepCount count(layout);
   const StepWork work = count.work(homes);
   const StepWork none = count.work(std::vector<UnitHome>(homes.size(), Device));
-  return {work.forward.in - none.forward.in,
+  const RunShape& shape = layout.shape();
+  const auto vocabulary = static_cast<double>(layout.spec().vocabulary);
+  double rows = vocabulary * (1 - std::exp(-static_cast<double>(shape.tokens()) / vocabulary));
+  if (layout.spec().learnedPositions) rows += static_cast<double>(shape.context);
+  rows *= static_cast<double>(layout.spec().hidden * shape.microBatches);
+  double listed = layout.spec().tiedEmbeddings ? 4 * static_cast<double>(embeddingRowsOfStep(layout.spec(), shape)) : 0;
+  double onHost = tableElements(layout), onDevice = 0;
+  if (homes.back() == Device) {
+    rows = listed = 0;
+    std::swap(onHost, onDevice);
+  }
+  return {work.forward.in - none.forward.in - rows * static_cast<double>(shape.weightBytes()) + listed,
           work.backward.in - none.backward.in,
-          work.backward.out - none.backward.out,
+          work.backward.out - none.backward.out - rows * 4,
           work.forward.diskRead,
           work.forward.diskWrite,
           work.backward.diskRead,
           work.backward.diskWrite,
-          work.hostUpdates - none.hostUpdates,
+          work.hostUpdates - onHost,
           work.diskUpdates,
-          work.deviceUpdates};
+          work.deviceUpdates - onDevice};
 }
 
 void compare(const Traffic& actual, const Traffic& expected) {
@@ -171,20 +191,21 @@ void TestStepWork::busBytes() {
       const double layer = elementsOf(layout.units()[0]), head = elementsOf(layout.units()[6]);
       const double weight = precision == Precision::Fp32 ? 4 : 2;
       // In for forward, and for backward but for what the slots hold; gradients leave once.
-      compare(trafficOf(count, std::vector<UnitHome>(7, Host)), {.forwardIn = 6 * weight * layer,
-                                                                 .backwardIn = weight * ((6 - slots) * layer + head),
-                                                                 .backwardOut = 4 * (6 * layer + head),
-                                                                 .host = 6 * layer + head});
-      compare(trafficOf(count, std::vector<UnitHome>(7, WeightsOnDevice)), {.forwardIn = 6 * weight * layer,
-                                                                            .backwardIn = weight * head,
-                                                                            .backwardOut = 4 * (6 * layer + head),
-                                                                            .host = 6 * layer + head});
-      compare(trafficOf(count, {Device, Host, Device, WeightsOnDevice, Device, Device, Device}),
+      compare(trafficOf(layout, std::vector<UnitHome>(7, Host)), {.forwardIn = 6 * weight * layer,
+                                                                  .backwardIn = weight * ((6 - slots) * layer + head),
+                                                                  .backwardOut = 4 * (6 * layer + head),
+                                                                  .host = 6 * layer + head});
+      compare(trafficOf(layout, std::vector<UnitHome>(7, WeightsOnDevice)), {.forwardIn = 6 * weight * layer,
+                                                                             .backwardIn = weight * head,
+                                                                             .backwardOut = 4 * (6 * layer + head),
+                                                                             .host = 6 * layer + head});
+      compare(trafficOf(layout, {Device, Host, Device, WeightsOnDevice, Device, Device, Device}),
               {.forwardIn = 2 * weight * layer,
                .backwardOut = 4 * 2 * layer, // the one that streams is in its slot
                .host = 2 * layer,
                .device = 4 * layer + head});
-      QCOMPARE(count.work(std::vector<UnitHome>(7, Device)).deviceUpdates, 6 * layer + head);
+      QCOMPARE(StepCount(layout).work(std::vector<UnitHome>(7, Device)).deviceUpdates,
+               6 * layer + head + tableElements(layout));
     }
 }
 
@@ -194,15 +215,14 @@ void TestStepWork::groups() {
     RunShape shape = shapeOf(Precision::Bf16);
     shape.group = group;
     const MemoryLayout layout(spec, shape);
-    const StepCount count(layout);
     const double layer = elementsOf(layout.units()[0]), head = elementsOf(layout.units()[6]);
     // Forward of a later group finds the first layers in the slots; sums go out and come back between groups.
-    compare(trafficOf(count, std::vector<UnitHome>(7, Host)),
+    compare(trafficOf(layout, std::vector<UnitHome>(7, Host)),
             {.forwardIn = 2 * layer * (6 + (groups - 1) * 4),
              .backwardIn = 2 * (groups * 4 * layer + head) + (groups - 1) * 4 * (6 * layer + head),
              .backwardOut = groups * 4 * (6 * layer + head),
              .host = 6 * layer + head});
-    compare(trafficOf(count, std::vector<UnitHome>(7, WeightsOnDevice)),
+    compare(trafficOf(layout, std::vector<UnitHome>(7, WeightsOnDevice)),
             {.forwardIn = 2 * 6 * layer,
              .backwardIn = 2 * head + (groups - 1) * 4 * (6 * layer + head),
              .backwardOut = groups * 4 * (6 * layer + head),
@@ -215,7 +235,7 @@ void TestStepWork::narrowGradients() {
   RunShape shape = shapeOf(Precision::Fp32, ClipMode::ExactBf16);
   const auto leaves = [&] {
     const MemoryLayout layout(spec, shape);
-    return trafficOf(StepCount(layout), std::vector<UnitHome>(7, Host)).backwardOut;
+    return trafficOf(layout, std::vector<UnitHome>(7, Host)).backwardOut;
   };
   const MemoryLayout layout(spec, shape);
   const double layers = 6 * elementsOf(layout.units()[0]), head = elementsOf(layout.units()[6]);
@@ -244,7 +264,6 @@ void TestStepWork::disk() {
   RunShape shape = shapeOf(static_cast<Precision>(precision), static_cast<ClipMode>(clip));
   shape.group = 2;
   const MemoryLayout layout(spec, shape);
-  const StepCount count(layout);
   const double layer = elementsOf(layout.units()[0]);
   const double weight = shape.precision == Precision::Fp32 ? 4 : 2;
   const double state = 12 - weight;
@@ -261,7 +280,7 @@ void TestStepWork::disk() {
   expected.forwardRead += (off ? 2 : 1) * 3 * weight * layer;
   expected.backwardRead += 2 * 3 * weight * layer + 3 * 4 * layer;
   expected.backwardWrite += 3 * (waiting + 4) * layer;
-  const Traffic actual = trafficOf(count, {Disk, MomentsOnDisk, Host, Disk, MomentsOnDisk, Disk, Device});
+  const Traffic actual = trafficOf(layout, {Disk, MomentsOnDisk, Host, Disk, MomentsOnDisk, Disk, Device});
   QCOMPARE(actual.forwardRead, expected.forwardRead);
   QCOMPARE(actual.forwardWrite, expected.forwardWrite);
   QCOMPARE(actual.backwardRead, expected.backwardRead);
@@ -269,7 +288,7 @@ void TestStepWork::disk() {
   QCOMPARE(actual.disk, 5 * layer);
   QCOMPARE(actual.host, 1 * layer);
   // Over the bus what is on disk goes as what is in memory.
-  const Traffic memory = trafficOf(count, {Host, Host, Host, Host, Host, Host, Device});
+  const Traffic memory = trafficOf(layout, {Host, Host, Host, Host, Host, Host, Device});
   QCOMPARE(actual.forwardIn, memory.forwardIn);
   QCOMPARE(actual.backwardIn, memory.backwardIn);
   QCOMPARE(actual.backwardOut, memory.backwardOut);
@@ -294,22 +313,19 @@ void TestStepWork::updates() {
   }
 }
 
-/// A tied matrix comes in for the head and its gradient leaves in fp32, but it is updated with the tables.
+/// A tied matrix on the host comes in for the head and its gradient leaves in fp32, but it is updated with the tables.
 void TestStepWork::tied() {
   const ModelSpec spec = smallModel("gpt2");
   const RunShape shape = shapeOf(Precision::Bf16, ClipMode::ExactBf16);
   const MemoryLayout layout(spec, shape);
-  double norm = 0, tables = 0;
-  for (const BlockSpec& block : layout.blocks()) {
+  double norm = 0;
+  for (const BlockSpec& block : layout.blocks())
     if (block.kind == BlockKind::FinalNorm) norm += static_cast<double>(block.elements);
-    if (block.kind == BlockKind::Embedding || block.kind == BlockKind::Positions)
-      tables += static_cast<double>(block.elements);
-  }
   const double head = elementsOf(layout.units()[4]);
-  const StepCount count(layout);
-  compare(trafficOf(count, {Device, Device, Device, Device, WeightsOnDevice}),
+  compare(trafficOf(layout, {Device, Device, Device, Device, WeightsOnDevice}),
           {.backwardIn = 2 * head, .backwardOut = 4 * head, .host = norm, .device = 4 * elementsOf(layout.units()[0])});
-  QCOMPARE(count.work(std::vector<UnitHome>(5, Device)).hostUpdates, tables);
+  const StepWork device = StepCount(layout).work(std::vector<UnitHome>(5, Device));
+  QCOMPARE(device.deviceUpdates, 4 * elementsOf(layout.units()[0]) + norm + tableElements(layout));
 }
 
 /// More batches: more of what tokens cause, and the same weights, gradients and updates.
@@ -339,11 +355,23 @@ void TestStepWork::embeddingRows() {
   shape.rows = 8;
   shape.context = 64; // 512 tokens of 97: every row is used
   const MemoryLayout layout(spec, shape);
-  const StepWork work = StepCount(layout).work(std::vector<UnitHome>(5, Device));
   const double rows = 97 * (1 - std::pow(1 - 1.0 / 97, 512));
   const double ids = 4 * static_cast<double>(layout.batch().bytes);
-  QVERIFY(std::abs(work.forward.in - ids - 4 * rows * 64 * 2) < 0.01 * 4 * rows * 64 * 2);
-  QVERIFY(std::abs(work.backward.out - 4 * rows * 64 * 4) < 0.01 * 4 * rows * 64 * 4);
+  const StepWork device = StepCount(layout).work({{Device, Device, Device, Device, Device}});
+  QCOMPARE(device.forward.in, ids);
+  QVERIFY(device.backward.out < 1000); // scalars alone
+  QCOMPARE(device.hostUpdates, 0.0);
+  // A head of which the weights alone are there brings them, and sends its gradients home.
+  const StepWork host = StepCount(layout).work({{Device, Device, Device, Device, WeightsOnDevice}});
+  const double head = 97 * 64 + 64;
+  QVERIFY(std::abs(host.forward.in + host.backward.in - ids - head * 2 - 4 * rows * 64 * 2) < 0.01 * 4 * rows * 64 * 2);
+  QVERIFY(std::abs(host.backward.out - head * 4 - 4 * rows * 64 * 4) < 0.02 * 4 * rows * 64 * 4);
+  QVERIFY(host.tableUpdates >= 97 * 64 && device.deviceUpdates > host.deviceUpdates + host.tableUpdates);
+  // Of a tied model the step's list of rows comes in.
+  const ModelSpec tied = smallModel("gpt2");
+  const MemoryLayout tiedLayout(tied, shape);
+  QCOMPARE(StepCount(tiedLayout).work({{Device, Device, Device, Device, Device}}).forward.in,
+           4 * static_cast<double>(tiedLayout.batch().bytes) + 4 * 97);
 }
 
 QTEST_GUILESS_MAIN(TestStepWork)

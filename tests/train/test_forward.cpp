@@ -178,7 +178,6 @@ void TestForward::placementChangesNoBit() {
   const Model m(model);
   using enum UnitHome;
   const std::size_t layers = m.spec.layers.size();
-  const UnitHome head = m.spec.tiedEmbeddings ? WeightsOnDevice : Device;
   std::vector<float> expected;
   for (const int threads : {1, 3})
     for (const int slots : {2, 3})
@@ -186,7 +185,7 @@ void TestForward::placementChangesNoBit() {
         PlanRequest request = requestOf(length, 0);
         request.shape.slots = slots;
         std::vector<UnitHome> homes(layers, home);
-        homes.push_back(home == Device ? head : home);
+        homes.push_back(home);
         Machine machine(m, layOutMemory(m.spec, request.shape, homes), threads);
         std::vector<float> logits;
         for (int repeat = 0; repeat < 2; ++repeat) logits = machine.runner->nextLogits(m.tokens);

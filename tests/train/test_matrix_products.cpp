@@ -45,6 +45,7 @@ class CountingKernels final : public Kernels {
   void activationBackward(Stream& s, const ActivationBackwardArgs& a) override { m_kernels.activationBackward(s, a); }
   void embedding(Stream& s, const EmbeddingArgs& a) override { m_kernels.embedding(s, a); }
   void embeddingBackward(Stream& s, const EmbeddingBackwardArgs& a) override { m_kernels.embeddingBackward(s, a); }
+  void addRows(Stream& s, const AddRowsArgs& a) override { m_kernels.addRows(s, a); }
   void crossEntropy(Stream& s, const CrossEntropyArgs& a) override { m_kernels.crossEntropy(s, a); }
   void sum(Stream& s, const SumArgs& a) override { m_kernels.sum(s, a); }
   void sumOfSquares(Stream& s, const SumOfSquaresArgs& a) override { m_kernels.sumOfSquares(s, a); }

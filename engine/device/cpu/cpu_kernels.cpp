@@ -77,6 +77,10 @@ void CpuKernels::embeddingBackward(Stream& stream, const EmbeddingBackwardArgs& 
   stream.hostTask([this, args] { cpu::embeddingBackward(m_pool, args); });
 }
 
+void CpuKernels::addRows(Stream& stream, const AddRowsArgs& args) {
+  stream.hostTask([this, args] { cpu::addRows(m_pool, args); });
+}
+
 void CpuKernels::crossEntropy(Stream& stream, const CrossEntropyArgs& args) {
   stream.hostTask([this, args] { cpu::crossEntropy(m_pool, args); });
 }

@@ -96,6 +96,10 @@ void CudaKernels::embeddingBackward(Stream& stream, const EmbeddingBackwardArgs&
   cuda::embeddingBackward(submitTo(stream), args);
 }
 
+void CudaKernels::addRows(Stream& stream, const AddRowsArgs& args) {
+  cuda::addRows(submitTo(stream), args);
+}
+
 void CudaKernels::crossEntropy(Stream& stream, const CrossEntropyArgs& args) {
   cuda::crossEntropy(submitTo(stream), args);
 }

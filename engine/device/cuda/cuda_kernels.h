@@ -30,6 +30,7 @@ class CudaKernels final : public Kernels {
   void activationBackward(Stream& stream, const ActivationBackwardArgs& args) override;
   void embedding(Stream& stream, const EmbeddingArgs& args) override;
   void embeddingBackward(Stream& stream, const EmbeddingBackwardArgs& args) override;
+  void addRows(Stream& stream, const AddRowsArgs& args) override;
   void crossEntropy(Stream& stream, const CrossEntropyArgs& args) override;
   void sum(Stream& stream, const SumArgs& args) override;
   void sumOfSquares(Stream& stream, const SumOfSquaresArgs& args) override;

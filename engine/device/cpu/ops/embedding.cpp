@@ -46,4 +46,22 @@ void embeddingBackward(ThreadPool& pool, const EmbeddingBackwardArgs& args, Isa 
   });
 }
 
+void addRows(ThreadPool& pool, const AddRowsArgs& args, Isa isa) {
+  const std::int64_t width = args.source.shape[1];
+  const auto* rows = args.rows.valid() ? args.rows.as<std::int32_t>() : nullptr;
+  const auto* index = args.index.valid() ? args.index.as<std::int32_t>() : nullptr;
+  const Cut cut(args.source.shape[0], 1, std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, width)));
+  const auto add = MILLRACE_ISA_FUNCTION(isa, addRows);
+  pool.parallelFor(cut.pieces(), [&](std::int64_t i) {
+    const Piece p = cut.piece(i);
+    for (std::int64_t s = p.row; s < p.row + p.rows; ++s) {
+      const std::int64_t named = rows ? rows[s] : s;
+      const std::int64_t r = index ? std::lower_bound(index, index + args.index.shape[0], named) - index : named;
+      assert(r >= 0 && r < args.target.shape[0]);
+      add(args.source.as<float>() + s * args.source.strides[0], 1, 0, width,
+          args.target.as<float>() + r * args.target.strides[0]);
+    }
+  });
+}
+
 } // namespace millrace::cpu

@@ -1,6 +1,7 @@
 #include "device/cpu/ops/sum_kernels.h"
 
 #include "device/cpu/ops/simd.h"
+#include "device/kernels.h"
 
 namespace millrace::cpu::MILLRACE_ISA {
 namespace {
@@ -46,15 +47,14 @@ void copyOrAdd(const void* aData, const void* bData, void* yData, std::int64_t c
   overRow(columns, [&](std::int64_t i, auto part) { store(y + i, load(a + i, part) + load(b + i, part), part); });
 }
 
-/// Sums term(lower half), term(upper half) of every register in fp64, four running registers and a fixed tree.
-template <class Term>
-MILLRACE_INLINE double sumWide(const float* x, std::int64_t count, Term&& term) {
+/// Sums in fp64, four running registers and a fixed tree.
+MILLRACE_INLINE double sumWide(const float* x, std::int64_t count) {
   F64v sums[4] = {};
   const auto add = [&](F32v value, F64v& low, F64v& high) {
     F32half halves[2];
     __builtin_memcpy(halves, &value, sizeof halves);
-    low += term(__builtin_convertvector(halves[0], F64v));
-    high += term(__builtin_convertvector(halves[1], F64v));
+    low += __builtin_convertvector(halves[0], F64v);
+    high += __builtin_convertvector(halves[1], F64v);
   };
   std::int64_t i = 0;
   for (; i + 2 * lanes <= count; i += 2 * lanes) {
@@ -85,11 +85,19 @@ void addRows(const float* rows, std::int64_t count, std::int64_t stride, std::in
 }
 
 double sumRange(const float* x, std::int64_t count) {
-  return sumWide(x, count, [](F64v value) { return value; });
+  return sumWide(x, count);
 }
 
-double sumOfSquaresRange(const float* x, std::int64_t count) {
-  return sumWide(x, count, [](F64v value) { return value * value; });
+void addSquaresInLanes(const float* x, std::int64_t count, double* sums) {
+  constexpr std::int64_t all = SumOfSquaresArgs::lanes;
+  const auto square = [&](std::int64_t i, std::int64_t lane) {
+    const double wide = x[i]; // its square is exact
+    sums[lane] += wide * wide;
+  };
+  std::int64_t i = 0;
+  for (; i + all <= count; i += all)
+    for (std::int64_t lane = 0; lane < all; ++lane) square(i + lane, lane);
+  for (std::int64_t lane = 0; i + lane < count; ++lane) square(i + lane, lane);
 }
 
 void sumListedRows(const Rows& x, bool bf16, std::int64_t columns, const std::int32_t* list, std::int64_t count,

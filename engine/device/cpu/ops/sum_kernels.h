@@ -13,7 +13,9 @@ MILLRACE_EACH_ISA(
                           float* sums);
     // target[c] += (rows[0][c] + rows[1][c] + ...).
     void addRows(const float* rows, std::int64_t count, std::int64_t stride, std::int64_t columns, float* target);
-    double sumRange(const float* x, std::int64_t count); double sumOfSquaresRange(const float* x, std::int64_t count);
+    double sumRange(const float* x, std::int64_t count);
+    // sums[i % lanes] += x[i]^2, with the lanes of SumOfSquaresArgs.
+    void addSquaresInLanes(const float* x, std::int64_t count, double* sums);
     // out[c] = sum of the rows of x that are listed, in the order of the list.
     void sumListedRows(const Rows& x, bool bf16, std::int64_t columns, const std::int32_t* list, std::int64_t count,
                        float* out);

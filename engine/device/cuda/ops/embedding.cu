@@ -41,6 +41,32 @@ __global__ void backwardKernel(const T* dX, Rows from, const std::int32_t* order
   for (int j = 0; j < N; ++j) target[j] = sums[j];
 }
 
+__device__ std::int64_t placeIn(const std::int32_t* index, std::int64_t count, std::int64_t value) {
+  std::int64_t first = 0;
+  while (count > 1) {
+    const std::int64_t half = count / 2;
+    if (index[first + half] <= value) first += half;
+    count -= half;
+  }
+  return first;
+}
+
+template <int N>
+__global__ void addRowsKernel(const float* source, Rows from, const std::int32_t* rows, const std::int32_t* index,
+                              float* target, Rows to) {
+  const std::int64_t row = gridRow(), column = gridPack() * N;
+  if (row >= from.count || column >= from.columns) return;
+  const std::int64_t named = rows ? rows[row] : row;
+  const std::int64_t place = index ? placeIn(index, to.count, named) : named;
+  float* sum = target + to.offset(place) + column;
+  float values[N], sums[N];
+  load(source + from.offset(row) + column, values);
+  load(sum, sums);
+#pragma unroll
+  for (int i = 0; i < N; ++i) sums[i] += values[i];
+  store(sum, sums);
+}
+
 } // namespace
 
 void embedding(cudaStream_t stream, const EmbeddingArgs& args) {
@@ -72,6 +98,21 @@ void embeddingBackward(cudaStream_t stream, const EmbeddingBackwardArgs& args) {
         dataOf<float>(args.dTable), to);
   });
   checkLaunch("the embeddingBackward kernel");
+}
+
+void addRows(cudaStream_t stream, const AddRowsArgs& args) {
+  const Rows from(args.source), to(args.target);
+  if (from.count * from.columns == 0) return;
+  dispatchPacks(DType::F32, from.columns, {&args.source, &args.target}, [&](auto element, auto n) {
+    if constexpr (std::is_same_v<decltype(element), float>) {
+      constexpr int N = decltype(n)::value;
+      const RowGrid grid(from.count, from.columns / N);
+      addRowsKernel<N><<<grid.blocks, grid.threads, 0, stream>>>(
+          dataOf<const float>(args.source), from, args.rows.valid() ? dataOf<const std::int32_t>(args.rows) : nullptr,
+          args.index.valid() ? dataOf<const std::int32_t>(args.index) : nullptr, dataOf<float>(args.target), to);
+    }
+  });
+  checkLaunch("the addRows kernel");
 }
 
 } // namespace millrace::cuda

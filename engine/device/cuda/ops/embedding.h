@@ -1,4 +1,4 @@
-// See EmbeddingArgs and EmbeddingBackwardArgs.
+// See EmbeddingArgs, EmbeddingBackwardArgs and AddRowsArgs.
 #pragma once
 
 #include "device/kernels.h"
@@ -9,5 +9,6 @@ namespace millrace::cuda {
 
 void embedding(cudaStream_t stream, const EmbeddingArgs& args);
 void embeddingBackward(cudaStream_t stream, const EmbeddingBackwardArgs& args);
+void addRows(cudaStream_t stream, const AddRowsArgs& args);
 
 } // namespace millrace::cuda
