@@ -52,7 +52,8 @@ Look lookOf(const RunSession& session) {
     break;
   }
   // Its process has gone without a word, or it never began.
-  if (ended && session.last()) return {RunHeader::tr("Interrupted"), QStringLiteral("warning"), StatusKind::Warning};
+  if (ended && (session.last() || session.canBeResumed()))
+    return {RunHeader::tr("Interrupted"), QStringLiteral("warning"), StatusKind::Warning};
   if (ended && !host.isEmpty()) return {RunHeader::tr("Not reached"), QStringLiteral("error"), StatusKind::Bad};
   if (ended) return {RunHeader::tr("Not started"), QStringLiteral("error"), StatusKind::Bad};
   switch (session.state()) {

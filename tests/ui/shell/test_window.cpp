@@ -121,6 +121,58 @@ class TestWindow : public QObject {
     TRY(desk.session()->feed().link() == FeedLink::Ended);
   }
 
+  /// Its checkpoints are what is gone on from, whatever became of its records.
+  void aRunWhoseRecordsAreLostCanBeResumed_data() {
+    QTest::addColumn<QStringList>("emptied");
+    QTest::addColumn<bool>("removed");
+    QTest::newRow("metrics") << QStringList{"metrics.jsonl"} << false;
+    QTest::newRow("events") << QStringList{"events.jsonl"} << false;
+    QTest::newRow("both") << QStringList{"metrics.jsonl", "events.jsonl"} << false;
+    QTest::newRow("both are missing") << QStringList{"metrics.jsonl", "events.jsonl"} << true;
+  }
+  void aRunWhoseRecordsAreLostCanBeResumed() {
+    QTemporaryDir folder;
+    const QString project = writeTinyProject(folder.path(), "goose", 100'000);
+    const QString directory = folder.filePath("runs/goose-1");
+    Child child({"train", project, "--run-dir", directory, "--json", "--set", "checkpoint.every=5"});
+    QVERIFY(child.start());
+    QVERIFY(child.waitForOutput("\"step\":12,"));
+    child.signal(SIGINT);
+    QCOMPARE(child.wait().code, 4);
+    QFETCH(QStringList, emptied);
+    QFETCH(bool, removed);
+    for (const QString& name : emptied) {
+      QFile file(directory + '/' + name);
+      QVERIFY(removed ? file.remove() : file.resize(0));
+    }
+    Desk desk(folder.path());
+    desk.open().open(directory);
+    TRY(desk.isEnabled("resumeRunButton") && desk.isEnabled("resumeDetachedButton"));
+    QCOMPARE(desk.find<ElidedLabel>("runState")->text(), QString("Interrupted"));
+    desk.click("resumeRunButton");
+    TRY(desk.step() > 12);
+    desk.click("stopButton");
+    TRY(desk.isEnabled("resumeRunButton"));
+  }
+
+  void skippedRowsAreTold() {
+    QTemporaryDir folder;
+    const QString directory = folder.filePath("runs/goose-1");
+    QCOMPARE(runProgram({"train", writeTinyProject(folder.path(), "goose", 30), "--run-dir", directory}).code, 0);
+    QList<QByteArray> lines = readFile(directory + "/metrics.jsonl").split('\n');
+    lines[6] = "{\"step\": 7";
+    lines[8].clear();
+    writeFile(directory + "/metrics.jsonl", lines.join('\n'));
+    Desk desk(folder.path());
+    desk.open().open(directory);
+    TRY(desk.session() && desk.session()->feed().link() == FeedLink::Ended);
+    QCOMPARE(desk.session()->steps()->rows(), 28);
+    QStringList told;
+    for (int row = 0; row < desk.session()->log().rowCount(); ++row)
+      if (const auto& line = desk.session()->log().line(row); line.message.contains("skipped")) told << line.message;
+    QCOMPARE(told, QStringList("metrics.jsonl: 2 lines are not valid and are skipped, the first is line 7"));
+  }
+
   /// What others broke off meanwhile is there when the page is shown.
   void looksForBrokenOffRunsAgain() {
     QTemporaryDir folder;

@@ -20,7 +20,10 @@ class ScriptedFeed final : public ui::RunFeed {
   bool hasFolder() const override { return isLocal() && folder; }
 
   void tell(const std::vector<RunEvent>& events) { Q_EMIT eventsArrived(events); }
-  void end(const QString& reason = {}) { setLink(ui::FeedLink::Ended, reason); }
+  void end(const QString& reason = {}, bool resumable = true) {
+    setResumable(resumable);
+    setLink(ui::FeedLink::Ended, reason);
+  }
   void lose() { setLink(ui::FeedLink::Reconnecting, "the connection was lost"); }
 
   void connected() { setLink(ui::FeedLink::Connected); }
