@@ -6,6 +6,7 @@
 #include "bridge/in_process_run.h"
 #include "bridge/text.h"
 #include "bridge/this_machine.h"
+#include "engine/data_check.h"
 #include "engine/plan.h"
 #include "engine/project_file.h"
 #include "engine/runs.h"
@@ -64,6 +65,7 @@ void RunControl::check(const std::string& text, const QString& folder, const QSt
       quick.advice = false;
       MILLRACE_TRY(const PlanReport plan,
                    planProject(files, checked->project, source, inspectMachine(foldersOf(checked->project)), quick));
+      MILLRACE_CHECK(checkData(files, checked->project));
       if (!plan.fits()) return failure(ErrorKind::DoesNotFit, plan.reasons.front());
       MILLRACE_TRY(const Path runs, runsFolder());
       checked->directory =
