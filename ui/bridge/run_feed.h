@@ -2,13 +2,17 @@
 // events cross from other threads and processes to the GUI thread; the window owns one per run that is shown.
 #pragma once
 
-#include "base/file.h"
 #include "engine/run_event.h"
 
 #include <QObject>
 #include <QString>
+#include <filesystem>
 #include <optional>
 #include <vector>
+
+namespace millrace {
+class FileSystem;
+}
 
 namespace millrace::ui {
 

@@ -28,7 +28,7 @@ ProjectHeader::ProjectHeader(ProjectDocument& document, QWidget* parent)
       m_bannerText(new QLabel(m_banner)),
       m_reload(new QPushButton(tr("Re&load"), m_banner)),
       m_keep(new QPushButton(tr("&Keep mine"), m_banner)),
-      m_dismiss(new QPushButton(tr("&Dismiss"), m_banner)) {
+      m_dismiss(new QPushButton(tr("D&ismiss"), m_banner)) {
   QFont large = font();
   large.setPointSizeF(large.pointSizeF() * nameScale);
   large.setBold(true);

@@ -134,7 +134,7 @@ QWidget* StartPage::makeBeginnings() {
   auto* box = new QGroupBox(tr("Begin"));
   auto* layout = new QVBoxLayout(box);
   for (const ProjectTemplate& entry : projectTemplates()) {
-    auto* button = new QPushButton(icon(QStringLiteral("configure")), tr("New: %1").arg(entry.title));
+    auto* button = new QPushButton(icon(QStringLiteral("configure")), tr("New: &%1").arg(entry.title));
     button->setToolTip(entry.description);
     button->setObjectName(QStringLiteral("template-") + entry.name);
     connect(button, &QPushButton::clicked, this,
@@ -181,6 +181,7 @@ void StartPage::setInterrupted(const std::vector<InterruptedRun>& runs) {
     delete item;
   }
   for (const InterruptedRun& run : runs) {
+    const bool first = &run == &runs.front(); // a letter is of one button
     auto* row = new QWidget;
     auto* layout = new QHBoxLayout(row);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -200,10 +201,10 @@ void StartPage::setInterrupted(const std::vector<InterruptedRun>& runs) {
     text->setSpacing(0);
     text->addWidget(name);
     text->addWidget(state);
-    auto* resume = new QPushButton(icon(QStringLiteral("play")), tr("Resume"));
+    auto* resume = new QPushButton(icon(QStringLiteral("play")), first ? tr("Re&sume") : tr("Resume"));
     resume->setObjectName(QStringLiteral("resumeInterrupted"));
     resume->setAccessibleName(tr("Resume %1").arg(run.name));
-    auto* look = new QPushButton(icon(QStringLiteral("chart")), tr("Look"));
+    auto* look = new QPushButton(icon(QStringLiteral("chart")), first ? tr("&Look") : tr("Look"));
     look->setAccessibleName(tr("Look at %1").arg(run.name));
     layout->addLayout(text, 1);
     layout->addWidget(resume);

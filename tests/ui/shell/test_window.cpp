@@ -1,11 +1,15 @@
 // The window's manners: what it says of runs that die, where the focus is, how small it may be, what keys reach.
+#include "bridge/text.h"
 #include "configure/configure_page.h"
 #include "configure/field_row.h"
+#include "configure/form_section.h"
 #include "configure/project_document.h"
 #include "configure/project_form.h"
+#include "engine/hardware.h"
 #include "engine/runs.h"
 #include "shell/start_page.h"
 #include "style/elided_label.h"
+#include "train/alert_bar.h"
 #include "train/charts_panel.h"
 #include "train/train_page.h"
 #include "ui/shell/desk.h"
@@ -23,6 +27,7 @@
 #include <QScrollArea>
 #include <QTabWidget>
 #include <QToolBar>
+#include <QToolButton>
 
 using namespace millrace;
 using namespace millrace::test;
@@ -57,13 +62,32 @@ QMap<QChar, QStringList> mnemonicsOf(QMainWindow& window) {
   return all;
 }
 
+/// What nothing but the mouse and Tab reaches. Rows of a kind share one letter, that of the first; what resets a field
+/// has none.
+QStringList withoutMnemonic(QMainWindow& window) {
+  QSet<QString> reached;
+  QStringList found;
+  for (const QAbstractButton* button : window.findChildren<QAbstractButton*>()) {
+    const bool counts = qobject_cast<const QPushButton*>(button) || qobject_cast<const QToolButton*>(button);
+    if (!counts || !button->isVisible() || !button->isEnabled() || button->text().isEmpty()) continue;
+    if (qobject_cast<const QToolBar*>(button->parentWidget())) continue; // these have keys of their own
+    if (mnemonicOf(button->text()).isNull())
+      found << button->text();
+    else
+      reached << QString(button->text()).remove(u'&');
+  }
+  found.removeIf([&](const QString& text) { return text == u"Reset" || reached.contains(text); });
+  return found;
+}
+
 /// Of the page that is shown: what needs more room than it has, and cannot be scrolled to.
 QStringList clipped(QMainWindow& window) {
   QStringList found;
   for (QWidget* widget : window.findChildren<QWidget*>()) {
     if (!widget->isVisible()) continue;
     const bool counts = qobject_cast<QAbstractButton*>(widget) || qobject_cast<QLineEdit*>(widget) ||
-                        qobject_cast<QComboBox*>(widget) || qobject_cast<QLabel*>(widget);
+                        qobject_cast<QComboBox*>(widget) || qobject_cast<QLabel*>(widget) ||
+                        qobject_cast<QGroupBox*>(widget); // whose title is part of its least size
     if (!counts || qobject_cast<QAbstractScrollArea*>(widget->parentWidget())) continue;
     const QString name = QStringLiteral("%1 '%2' %3x%4 in %5")
                              .arg(widget->metaObject()->className(), widget->objectName() + widget->accessibleName())
@@ -238,7 +262,8 @@ class TestWindow : public QObject {
 
   void mnemonicsAreOfOneThingEach_data() {
     QTest::addColumn<QString>("page");
-    for (const char* page : {"start", "answer", "configure", "json", "no run", "running", "log", "paused", "ended"})
+    for (const char* page : {"start", "interrupted", "answer", "configure", "wrong", "changed", "json", "no run",
+                             "running", "log", "alerts", "paused", "ended"})
       QTest::newRow(page) << page;
   }
   void mnemonicsAreOfOneThingEach() {
@@ -250,16 +275,27 @@ class TestWindow : public QObject {
     if (page == "answer") {
       desk.click("askPlanner");
       TRY(desk.isEnabled("makeProject"));
+    } else if (page == "interrupted") {
+      QThreadPool::globalInstance()->waitForDone();
+      QCoreApplication::processEvents(); // what was looked for is not there
+      window.findChild<StartPage*>()->setInterrupted({{"a", "/a", "killed", 1, 1}, {"b", "/b", "killed", 1, 1}});
     } else if (page != "start") {
       window.open(project);
       TRY(window.document().isValid());
     }
+    if (page == "wrong") window.document().setValue("training.context", 0);
+    if (page == "wrong") TRY(window.document().error());
+    if (page == "changed") writeFile(project, readFile(project) + "\n");
+    if (page == "changed") TRY(desk.isEnabled("keepProject"));
     if (page == "json") window.findChild<ConfigurePage*>()->findChild<QTabWidget*>()->setCurrentIndex(1);
     if (page == "no run") window.showPage(MainWindow::Page::Train);
-    if (page == "running" || page == "log" || page == "paused" || page == "ended") {
+    if (page == "running" || page == "log" || page == "alerts" || page == "paused" || page == "ended") {
       window.findChild<QAction*>("startAction")->trigger();
       TRY(desk.step() >= 2);
       if (page == "log") desk.find<QTabWidget>("runTabs")->setCurrentIndex(1);
+      if (page == "alerts")
+        window.findChild<AlertBar*>()->setAlerts({{"a", "b", "c"}, {"a", "b", "c"}, {"a", "b", "c"}});
+      if (page == "alerts") desk.click("olderAlert");
       if (page == "paused") {
         desk.click("pauseButton");
         TRY(desk.isEnabled("continueButton"));
@@ -268,12 +304,38 @@ class TestWindow : public QObject {
         TRY(desk.isEnabled("resumeRunButton"));
       }
     }
-    const auto mnemonics = mnemonicsOf(window);
-    QVERIFY(mnemonics.size() > 4);
-    for (const QStringList& texts : mnemonics) QVERIFY2(texts.size() == 1, qPrintable(texts.join(", ")));
+    auto* form = window.findChild<ProjectForm*>();
+    auto* sections = form->findChild<QListWidget*>(QString(), Qt::FindDirectChildrenOnly);
+    for (int section = 0; section < (form->isVisible() ? sections->count() : 1); ++section) {
+      sections->setCurrentRow(section);
+      for (FormSection* each : form->findChildren<FormSection*>()) each->unfold();
+      const auto mnemonics = mnemonicsOf(window);
+      QVERIFY(mnemonics.size() > 4);
+      for (const QStringList& texts : mnemonics) QVERIFY2(texts.size() == 1, qPrintable(texts.join(", ")));
+      QCOMPARE(withoutMnemonic(window), QStringList());
+    }
     if (desk.session()) {
       desk.session()->discard();
       TRY(!window.runs().hasRunHere());
+    }
+  }
+
+  void menusHaveMnemonics() {
+    QTemporaryDir folder;
+    Desk desk(folder.path());
+    MainWindow& window = desk.open();
+    QList<QMenu*> menus;
+    for (const QAction* action : window.menuBar()->actions()) menus << action->menu();
+    menus << desk.find<QPushButton>("exportChart")->menu();
+    QCOMPARE(menus.size(), 5);
+    for (const QMenu* menu : menus) {
+      QSet<QChar> letters;
+      for (const QAction* action : menu->actions()) {
+        if (action->isSeparator()) continue;
+        const QChar letter = mnemonicOf(action->text());
+        QVERIFY2(!letter.isNull() && !letters.contains(letter), qPrintable(action->text()));
+        letters << letter;
+      }
     }
   }
 
@@ -296,7 +358,8 @@ class TestWindow : public QObject {
   void isAsSmallAsItNeedsToBe_data() {
     QTest::addColumn<int>("page");
     QTest::addColumn<QSize>("size");
-    for (const QSize size : {QSize(800, 600), QSize(800, 500), QSize(640, 480)})
+    for (const QSize size :
+         {QSize(800, 600), QSize(800, 500), QSize(640, 480), QSize()}) // the last: as small as it goes
       for (const auto& [page, name] :
            {std::pair{MainWindow::Page::Start, "start"}, std::pair{MainWindow::Page::Configure, "configure"},
             std::pair{MainWindow::Page::Train, "train"}})
@@ -317,9 +380,9 @@ class TestWindow : public QObject {
     QVERIFY2(least.width() <= 640 && least.height() <= 480,
              qPrintable(QString("%1x%2").arg(least.width()).arg(least.height())));
     window.showPage(static_cast<MainWindow::Page>(page));
-    window.resize(size);
+    window.resize(size.isValid() ? size : least);
     QTest::qWait(50);
-    QCOMPARE(window.size(), size);
+    QCOMPARE(window.size(), size.isValid() ? size : least);
     const QStringList found = clipped(window);
     QVERIFY2(found.isEmpty(), qPrintable(found.join('\n')));
   }
@@ -347,6 +410,32 @@ class TestWindow : public QObject {
       return -1;
     };
     QTRY_VERIFY(topOf("Device memory") > 0 && topOf("Host memory") < topOf("Device memory"));
+  }
+
+  void asksWithWhatWouldCompute_data() {
+    QTest::addColumn<QString>("machine");
+    QTest::addColumn<QString>("words");
+    QTest::newRow("a GPU") << "h200"
+                           << "bf16; 65,536 tokens a step";
+    const bool gpu = gpuNotices(inspectMachine({})).empty() && !inspectMachine({}).nvidia.gpus.empty();
+    QTest::newRow("this machine") << "" << (gpu ? "bf16; 65,536 tokens a step" : "fp32; 4,096 tokens a step");
+  }
+  void asksWithWhatWouldCompute() {
+    QLocale::setDefault(QLocale(QLocale::English, QLocale::UnitedStates));
+    QTemporaryDir folder;
+    Desk desk(folder.path());
+    MainWindow& window = desk.open();
+    auto* machines = desk.find<QComboBox>("askMachine");
+    QFETCH(QString, machine);
+    machines->setCurrentIndex(machines->findData(machine));
+    desk.click("askPlanner");
+    TRY(desk.isEnabled("makeProject"));
+    QFETCH(QString, words);
+    const QString facts = desk.find<QLabel>("answerFacts")->text();
+    QVERIFY2(facts.contains(words), qPrintable(facts));
+    desk.click("makeProject");
+    QVERIFY(toQt(window.document().text()).contains(words.left(4)));
+    window.document().startNew({});
   }
 
   void thePageBarIsReachedByTab() {
