@@ -194,9 +194,13 @@ void StartPage::setInterrupted(const std::vector<InterruptedRun>& runs) {
     QFont bold = name->font();
     bold.setBold(true);
     name->setFont(bold);
-    auto* state = new ElidedLabel(Qt::ElideRight);
-    state->setText(when.isEmpty() ? tr("Step %1: %2").arg(countText(run.step), run.reason)
-                                  : tr("Step %1, %2: %3").arg(countText(run.step), when, run.reason));
+    QStringList known;
+    if (run.step > 0) known << tr("Step %1").arg(countText(run.step)); // its records may be lost
+    if (!when.isEmpty()) known << when;
+    auto* state = new QLabel;
+    state->setTextFormat(Qt::PlainText);
+    state->setWordWrap(true);
+    state->setText(known.isEmpty() ? run.reason : tr("%1: %2").arg(known.join(QStringLiteral(", ")), run.reason));
     auto* text = new QVBoxLayout;
     text->setSpacing(0);
     text->addWidget(name);

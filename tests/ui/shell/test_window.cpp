@@ -173,6 +173,9 @@ class TestWindow : public QObject {
     desk.open().open(directory);
     TRY(desk.isEnabled("resumeRunButton") && desk.isEnabled("resumeDetachedButton"));
     QCOMPARE(desk.find<ElidedLabel>("runState")->text(), QString("Interrupted"));
+    TRY(desk.find<QPushButton>("resumeInterrupted"));
+    for (const QLabel* label : desk.window().findChild<StartPage*>()->findChildren<QLabel*>())
+      QVERIFY2(!label->text().startsWith("Step 0"), qPrintable(label->text())); // nobody knows which
     desk.click("resumeRunButton");
     TRY(desk.step() > 12);
     desk.click("stopButton");
