@@ -19,7 +19,7 @@
 namespace millrace::ui {
 
 namespace {
-constexpr Bytes largestProject = 64 * MiB;
+constexpr Bytes largestWritten = 64 * MiB; // with all defaults and whole paths
 } // namespace
 
 /// A project that may be started, or why not.
@@ -74,7 +74,7 @@ void RunControl::check(const std::string& text, const QString& folder, const QSt
       const QTemporaryDir place;
       const Path file = toPath(place.filePath(QStringLiteral("project.json")));
       MILLRACE_CHECK(writeProject(files, file, checked->project));
-      MILLRACE_TRY(const std::string whole, readTextFile(files, file, largestProject));
+      MILLRACE_TRY(const std::string whole, readTextFile(files, file, largestWritten));
       checked->text = QByteArray::fromStdString(whole);
       return {};
     };
