@@ -1,5 +1,7 @@
 // The window's manners: what it says of runs that die, where the focus is, how small it may be, what keys reach.
 #include "bridge/text.h"
+#include "charts/live_chart.h"
+#include "charts/plot_library.h"
 #include "configure/configure_page.h"
 #include "configure/field_row.h"
 #include "configure/form_section.h"
@@ -366,7 +368,9 @@ class TestWindow : public QObject {
       for (const auto& [page, name] :
            {std::pair{MainWindow::Page::Start, "start"}, std::pair{MainWindow::Page::Configure, "configure"},
             std::pair{MainWindow::Page::Train, "train"}})
-        QTest::addRow("%s %dx%d", name, size.width(), size.height()) << static_cast<int>(page) << size;
+        (size.isValid() ? QTest::addRow("%s %dx%d", name, size.width(), size.height())
+                        : QTest::addRow("%s, least", name))
+            << static_cast<int>(page) << size;
   }
   void isAsSmallAsItNeedsToBe() {
     QFETCH(int, page);
@@ -388,6 +392,14 @@ class TestWindow : public QObject {
     QCOMPARE(window.size(), size.isValid() ? size : least);
     const QStringList found = clipped(window);
     QVERIFY2(found.isEmpty(), qPrintable(found.join('\n')));
+    // Titles of charts stand upright beside their axis.
+    for (const LiveChart* chart : window.findChildren<LiveChart*>()) {
+      const auto* plot = chart->findChild<QCustomPlot*>();
+      if (!chart->isVisible() || plot->axisRect()->rect().isEmpty()) continue;
+      const double half = QFontMetricsF(plot->yAxis->labelFont()).horizontalAdvance(plot->yAxis->label()) / 2;
+      const double middle = plot->axisRect()->rect().center().y();
+      QVERIFY2(half < middle && half < plot->height() - middle, qPrintable(plot->yAxis->label()));
+    }
   }
 
   void tellsWhatIsMissing() {
