@@ -243,4 +243,11 @@ Result<Project> projectOfModel(FileSystem& files, const std::string& name, const
   return projectFromJson(json, name, std::filesystem::current_path(problem));
 }
 
+Result<Project> projectOfModel(FileSystem& files, const std::string& name, const ModelSource& model,
+                               const HardwareProfile& machine, int gpus, const std::vector<std::string>& settings) {
+  MILLRACE_TRY(Project project, projectOfModel(files, name, model, true, settings));
+  if (computesOnGpu(project, machine, gpus)) return project;
+  return projectOfModel(files, name, model, false, settings);
+}
+
 } // namespace millrace

@@ -143,6 +143,11 @@ bool holds(const std::vector<Path>& directories, const std::string& folder) {
 
 } // namespace
 
+bool computesOnGpu(const Project& project, const HardwareProfile& profile, int gpus) {
+  const auto chosen = chosenGpus(project, "", profile, gpus);
+  return chosen && !chosen->empty();
+}
+
 Result<Planning> Planning::create(FileSystem& files, const Project& project, const std::string& source,
                                   const HardwareProfile& profile, const PlanOptions& options) {
   Planning planning;

@@ -70,4 +70,7 @@ class Planning {
   Bytes m_dataBytes = 0;
 };
 
+/// Whether a plan of the project for the machine is one for GPUs: what a run would compute on, or what is asked for.
+bool computesOnGpu(const Project& project, const HardwareProfile& profile, int gpus);
+
 } // namespace millrace

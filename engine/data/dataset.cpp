@@ -26,11 +26,7 @@ struct SourceHashes {
 Result<SourceHashes> hashSources(FileSystem& files, const std::vector<SourceFile>& sources,
                                  const DataProgressCallback& progress) {
   DataProgress now;
-  for (const SourceFile& source : sources) {
-    MILLRACE_TRY(const auto file, files.open(source.path, OpenMode::Read));
-    MILLRACE_TRY(const Bytes size, file->size());
-    now.total += size;
-  }
+  MILLRACE_TRY(now.total, bytesOf(files, sources));
   const auto seen = [&](Bytes bytes) -> Status {
     now.done += bytes;
     return progress && !progress(now) ? interrupted() : Status{};
@@ -186,11 +182,7 @@ Result<std::string> trainTokenizer(FileSystem& files, ThreadPool& pool, Log& log
   MILLRACE_TRY(BpeTrainer trainer, BpeTrainer::create(pool, options));
   MILLRACE_TRY(const auto sources, findSourceFiles(files, spec.sources, log));
   DataProgress now{DataProgress::Phase::Tokenizing};
-  for (const SourceFile& source : sources) {
-    MILLRACE_TRY(const auto file, files.open(source.path, OpenMode::Read));
-    MILLRACE_TRY(const Bytes size, file->size());
-    now.total += size;
-  }
+  MILLRACE_TRY(now.total, bytesOf(files, sources));
   RecordBatches batches(files, pool, log, sources, {}, spec.badRowLimit);
   while (!trainer.full()) {
     MILLRACE_TRY(auto parts, batches.next());

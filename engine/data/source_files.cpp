@@ -144,4 +144,19 @@ Result<std::vector<SourceFile>> findSourceFiles(FileSystem& files, const std::ve
   return found;
 }
 
+Result<Bytes> bytesOf(FileSystem& files, const std::vector<SourceFile>& sources) {
+  Bytes total = 0;
+  for (const SourceFile& source : sources) {
+    MILLRACE_TRY(const auto file, files.open(source.path, OpenMode::Read));
+    MILLRACE_TRY(const Bytes size, file->size());
+    total += size;
+  }
+  return total;
+}
+
+Error noDocuments(std::size_t files, std::int64_t emptyDocuments, std::int64_t badRows) {
+  return {ErrorKind::BadInput, fmt::format("no data: {} files hold no document ({} empty, {} unusable rows)", files,
+                                           emptyDocuments, badRows)};
+}
+
 } // namespace millrace

@@ -19,4 +19,10 @@ struct SourceFile {
 /// kind.
 Result<std::vector<SourceFile>> findSourceFiles(FileSystem& files, const std::vector<SourcePattern>& sources, Log& log);
 
+/// Bytes of all files together. Opens each of them; an error where one cannot be.
+Result<Bytes> bytesOf(FileSystem& files, const std::vector<SourceFile>& sources);
+
+/// That so many files hold nothing to learn from.
+Error noDocuments(std::size_t files, std::int64_t emptyDocuments, std::int64_t badRows);
+
 } // namespace millrace

@@ -143,8 +143,7 @@ Status tokenizeSources(FileSystem& files, ThreadPool& pool, Log& log, const std:
   CachedCounts counts = batches.counts();
   counts.emptyDocuments += emptyEncodings;
   if (writer.documents() == 0)
-    return badInput(fmt::format("no data: {} files hold no document ({} empty, {} unusable rows)", sources.size(),
-                                counts.emptyDocuments, counts.badRows));
+    return tl::unexpected<Error>(noDocuments(sources.size(), counts.emptyDocuments, counts.badRows));
   return writer.finish(counts);
 }
 

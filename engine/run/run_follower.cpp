@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
@@ -13,6 +15,20 @@ namespace millrace {
 namespace {
 constexpr int lookAgainMilliseconds = 1000;
 constexpr std::size_t metricsSource = 0;
+
+/// "line 17": what begins at this byte.
+std::string lineAt(FileSystem& files, const Path& path, Bytes begin) {
+  std::int64_t number = 1;
+  const auto file = files.open(path, OpenMode::Read);
+  std::string piece;
+  for (Bytes done = 0; file && done < begin; done += static_cast<Bytes>(piece.size())) {
+    piece.resize(static_cast<std::size_t>(std::min<Bytes>(MiB, begin - done)));
+    if (!(*file)->read(std::as_writable_bytes(std::span(piece)), done)) return fmt::format("the one at byte {}", begin);
+    number += std::count(piece.begin(), piece.end(), '\n');
+  }
+  return fmt::format("line {}", number);
+}
+
 } // namespace
 
 RunFollower::RunFollower(FileSystem& files, const RunDirectory& run, std::int64_t afterStep, Bytes metricsOffset)
@@ -35,7 +51,7 @@ RunFollower::RunFollower(RunFollower&& other) noexcept
       m_afterStep(other.m_afterStep),
       m_sources(std::move(other.m_sources)),
       m_attempts(other.m_attempts),
-      m_damaged(other.m_damaged),
+      m_lastStep(other.m_lastStep),
       m_notify(std::move(other.m_notify)),
       m_stopEvent(std::move(other.m_stopEvent)),
       m_stopped(other.m_stopped.load()) {}
@@ -57,6 +73,7 @@ Result<std::optional<RunEvent>> RunFollower::next() {
     const bool live = probeOwner(m_run.owner()).live;
     MILLRACE_CHECK(fillHeads());
     if (auto event = takeEarliest()) return event;
+    if (auto event = takeDamage()) return event;
     if (!live) break;
     waitForChange();
   }
@@ -99,16 +116,19 @@ Status RunFollower::fill(std::size_t index) {
       continue;
     }
     if (!line) return {};
+    const auto passOver = [&] {
+      if (source.damaged++ == 0) source.firstDamaged = line->begin;
+    };
     if (index == metricsSource) {
       auto metrics = stepMetricsFromJson(line->text, name);
       if (metrics)
         source.head = RunEvent{metrics->time, metrics->step, std::move(*metrics)};
       else
-        ++m_damaged;
+        passOver();
     } else {
       auto event = runEventFromJson(line->text, name);
       if (!event)
-        ++m_damaged;
+        passOver();
       else if (event->step > m_afterStep || m_afterStep < 0)
         source.head = std::move(*event);
     }
@@ -139,7 +159,24 @@ std::optional<RunEvent> RunFollower::takeEarliest() {
   for (Source& source : m_sources)
     if (source.head && (!earliest || source.head->time < earliest->head->time)) earliest = &source;
   if (!earliest) return std::nullopt;
+  m_lastStep = earliest->head->step;
   return std::exchange(earliest->head, std::nullopt);
+}
+
+/// One line a file, however many were passed over.
+std::optional<RunEvent> RunFollower::takeDamage() {
+  for (Source& source : m_sources) {
+    const std::uint64_t count = std::exchange(source.damaged, 0);
+    if (count == 0) continue;
+    const std::string name = source.lines.path().filename().string();
+    const std::string first = lineAt(m_files, source.lines.path(), source.firstDamaged);
+    const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+    std::string message =
+        count == 1 ? fmt::format("{}: {} is not valid and is skipped", name, first)
+                   : fmt::format("{}: {} lines are not valid and are skipped, the first is {}", name, count, first);
+    return RunEvent{now, m_lastStep, LogLine{Severity::Warning, std::move(message)}};
+  }
+  return std::nullopt;
 }
 
 void RunFollower::waitForChange() {

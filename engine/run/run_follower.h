@@ -25,13 +25,12 @@ class RunFollower {
 
   /// The next event, waiting for it while a process works on the run; nothing when the run has ended and everything was
   /// given out, or after stop(). Steps come without gaps. Should the run be resumed from an earlier checkpoint
-  /// meanwhile, its steps from there on come again with their new figures.
+  /// meanwhile, its steps from there on come again with their new figures. Lines that say nothing are passed over, and
+  /// a log line tells of them once what there is was given out.
   Result<std::optional<RunEvent>> next();
 
   /// Makes next() return nothing, now and later. Any thread, and signal handlers.
   void stop();
-
-  std::uint64_t damagedLines() const { return m_damaged; }
 
  private:
   struct Source {
@@ -39,6 +38,8 @@ class RunFollower {
     JsonLinesReader lines;
     std::optional<RunEvent> head;
     std::uint64_t emptyAt = 0; ///< m_reads when no line was found; 0: not known to be empty
+    std::uint64_t damaged = 0; ///< lines that were passed over and not told of yet
+    Bytes firstDamaged = 0;    ///< where the first of them begins
   };
 
   RunFollower(FileSystem& files, const RunDirectory& run, std::int64_t afterStep, Bytes metricsOffset);
@@ -47,6 +48,7 @@ class RunFollower {
   Status fill(std::size_t source);
   Status goBack();
   std::optional<RunEvent> takeEarliest();
+  std::optional<RunEvent> takeDamage();
   void waitForChange();
 
   FileSystem& m_files;
@@ -54,8 +56,8 @@ class RunFollower {
   std::int64_t m_afterStep;
   std::array<Source, 3> m_sources; // metrics, events, samples
   std::int64_t m_attempts = 0;     // of metrics, known so far
-  std::uint64_t m_damaged = 0;
-  std::uint64_t m_reads = 1; // advances when bytes of any source are read
+  std::int64_t m_lastStep = 0;     // of what was given out
+  std::uint64_t m_reads = 1;       // advances when bytes of any source are read
   Descriptor m_notify;
   Descriptor m_stopEvent;
   std::atomic<bool> m_stopped{false};

@@ -1,5 +1,6 @@
 // Plans for machines of all sorts: what the user says of a machine, drives that checkpoints wear, unlike GPUs, settings
 // and options that have no effect.
+#include "device/gpus.h"
 #include "engine/machines.h"
 #include "engine/model_presets.h"
 #include "engine/plan.h"
@@ -275,6 +276,45 @@ class TestPlanMachines : public QObject {
     options.budgets.ram = 1 * GiB;
     const PlanReport small = plan("1e9", smallMachine(), options);
     QVERIFY2(says(small.reasons, "a share of RAM, of which the machine has too little"), small.reasons[0].c_str());
+  }
+
+  /// A model alone is asked about with what a run on that machine would begin with.
+  void settingsOfAModelAreThoseOfWhatComputes_data() {
+    QTest::addColumn<QString>("machine"); ///< empty: this one, with a GPU of this capability
+    QTest::addColumn<int>("capability");
+    QTest::addColumn<QString>("setting");
+    QTest::addColumn<bool>("gpu");
+    const bool cuda = cudaRelease() > 0;
+    QTest::newRow("described GPU") << "h200" << 0 << "" << true;
+    QTest::newRow("described, on its CPU") << "h200" << 0 << "training.device=cpu" << false;
+    QTest::newRow("described, fp32 is asked for") << "h200" << 0 << "training.precision=fp32" << true;
+    QTest::newRow("this one, usable") << "" << 9 << "" << cuda;
+    QTest::newRow("this one, too old") << "" << 7 << "" << false;
+    QTest::newRow("this one, without") << "" << 0 << "" << false;
+    QTest::newRow("this one, on its CPU") << "" << 9 << "training.device=cpu" << false;
+  }
+  void settingsOfAModelAreThoseOfWhatComputes() {
+    QFETCH(QString, machine);
+    QFETCH(int, capability);
+    QFETCH(QString, setting);
+    HardwareProfile profile;
+    if (!machine.isEmpty()) profile = *findMachine(m_files, machine.toStdString());
+    if (capability > 0) {
+      GpuFacts card;
+      card.index = 0;
+      card.memoryTotal = card.memoryFree = 80 * GiB;
+      card.capability = ComputeCapability{capability, 0};
+      profile.nvidia.gpus = {card};
+    }
+    std::vector<std::string> settings;
+    if (!setting.isEmpty()) settings.push_back(setting.toStdString());
+    const ModelSource model(valueOrThrow(presetConfig("qwen2.5-7b")));
+    const Project project = valueOrThrow(projectOfModel(m_files, "qwen2.5-7b", model, profile, 0, settings));
+    QFETCH(bool, gpu);
+    const bool bf16 = gpu && !setting.contains("precision");
+    QCOMPARE(project.training.precision == Precision::Bf16, bf16);
+    QCOMPARE(project.training.tokensPerStep(), std::int64_t{gpu ? 65536 : 4096});
+    QVERIFY(project.training.device == "auto" || setting.contains("device"));
   }
 
   /// From where compute alone binds on, more tokens a step gain next to nothing.

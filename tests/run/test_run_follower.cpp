@@ -128,8 +128,11 @@ class TestRunFollower : public QObject {
     const std::string garbage = "xxxx";
     QVERIFY((*file)->write(std::as_bytes(std::span(garbage)), 3).has_value());
     auto follower = RunFollower::open(m_files, RunDirectory(path()));
-    QCOMPARE(letters(all(*follower)), QString("running 2 3 4 5 eval 6 7 8 9 10 eval sample finished"));
-    QCOMPARE(follower->damagedLines(), std::uint64_t{1});
+    const std::vector<RunEvent> events = all(*follower);
+    QCOMPARE(letters(events), QString("running 2 3 4 5 eval 6 7 8 9 10 eval sample finished"));
+    QCOMPARE(std::get<LogLine>(events.back().body).message,
+             std::string("metrics.jsonl: line 1 is not valid and is skipped"));
+    QCOMPARE(events.back().step, 10);
   }
 
   void liveRunIsFollowedToItsEnd_data() {

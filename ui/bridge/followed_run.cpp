@@ -22,6 +22,7 @@ struct FollowedRun::Reader {
   bool killed = false; ///< and waited for, in case that somebody resumes it
   bool ended = false;
   bool folderIsGone = false;
+  bool resumable = false;
   std::string reason;
 };
 
@@ -71,8 +72,10 @@ void FollowedRun::read(const std::shared_ptr<Reader>& reader, const std::filesys
   };
   const auto end = [&](const std::string& reason) {
     const bool gone = !reader->files.isDirectory(directory);
+    const bool resumable = looksResumable(reader->files, directory);
     tell([&] {
       reader->ended = true;
+      reader->resumable = resumable;
       reader->folderIsGone = gone;
       reader->reason = reason;
     });
@@ -81,8 +84,10 @@ void FollowedRun::read(const std::shared_ptr<Reader>& reader, const std::filesys
   options.patienceSeconds = 1e9; // as long as the window shows it
   options.onKilled = [&](const std::string& reason) {
     const bool gone = !reader->files.isDirectory(directory);
+    const bool resumable = looksResumable(reader->files, directory);
     tell([&] {
       reader->killed = true;
+      reader->resumable = resumable;
       reader->reason = reason;
       reader->folderIsGone = gone;
     });
@@ -123,6 +128,7 @@ void FollowedRun::drain() {
     killed = m_reader->killed;
     ended = m_reader->ended;
     gone = m_reader->folderIsGone;
+    setResumable(m_reader->resumable);
     reason = m_reader->reason;
   }
   m_hasFolder = !gone;

@@ -61,6 +61,7 @@ void InProcessRun::open(OpenRun& open, const std::optional<Project>& project, co
     open.run = std::move(*run);
   else
     open.error = run.error();
+  open.resumable = !run && looksResumable(open.files, directory);
   open.hasFolder = run || open.files.isDirectory(directory);
 }
 
@@ -68,6 +69,7 @@ void InProcessRun::whenOpened() {
   m_hasFolder = m_open->hasFolder;
   if (m_open->error) {
     drain();
+    setResumable(m_open->resumable);
     setLink(FeedLink::Ended, toQt(m_open->error->message));
     return;
   }
@@ -93,8 +95,14 @@ void InProcessRun::drain() {
 void InProcessRun::letGo() {
   // Only without it may another process take the run.
   m_opened = false;
-  inBackground(
-      this, [open = m_open] { open->run.reset(); }, [this] { setLink(FeedLink::Ended); });
+  const auto end = [open = m_open, directory = m_directory] {
+    open->run.reset();
+    return looksResumable(open->files, directory);
+  };
+  inBackground(this, end, [this](bool resumable) {
+    setResumable(resumable);
+    setLink(FeedLink::Ended);
+  });
 }
 
 void InProcessRun::pause() {

@@ -39,7 +39,8 @@ class InProcessRun final : public RunFeed {
     EventBox history;
     std::unique_ptr<Run> run;
     std::optional<Error> error;
-    bool hasFolder = true; ///< with an error
+    bool hasFolder = true;  ///< with an error
+    bool resumable = false; ///< with an error
   };
 
   static void open(OpenRun& open, const std::optional<Project>& project, const std::filesystem::path& directory,

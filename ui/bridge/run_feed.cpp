@@ -1,5 +1,7 @@
 #include "bridge/run_feed.h"
 
+#include "engine/runs.h"
+
 namespace millrace::ui {
 
 void RunFeed::setLink(FeedLink link, const QString& reason) {
@@ -7,6 +9,12 @@ void RunFeed::setLink(FeedLink link, const QString& reason) {
   m_link = link;
   m_linkReason = reason;
   Q_EMIT linkChanged();
+}
+
+bool RunFeed::looksResumable(FileSystem& files, const std::filesystem::path& directory) {
+  const auto info = runInfo(files, directory);
+  const bool ended = info && (info->outcome == RunOutcome::Interrupted || info->outcome == RunOutcome::Failed);
+  return ended && (info->checkpoint || info->last); // its records may be lost
 }
 
 void RunFeed::beginRequest() {

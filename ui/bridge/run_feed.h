@@ -6,8 +6,13 @@
 
 #include <QObject>
 #include <QString>
+#include <filesystem>
 #include <optional>
 #include <vector>
+
+namespace millrace {
+class FileSystem;
+}
 
 namespace millrace::ui {
 
@@ -50,6 +55,9 @@ class RunFeed : public QObject {
   FeedLink link() const { return m_link; }
   /// Why the link is as it is; of Ended, why a run could not be opened. Empty: nothing to say.
   QString linkReason() const { return m_linkReason; }
+  /// Whether its files could be gone on with: it ended before its end and left a checkpoint or steps. Known once the
+  /// link is Ended.
+  bool canBeResumed() const { return m_resumable; }
   /// A request was made that nobody has answered yet.
   bool isAsking() const { return m_requests > 0; }
 
@@ -62,6 +70,10 @@ class RunFeed : public QObject {
 
  protected:
   void setLink(FeedLink link, const QString& reason = {});
+  /// Before the link is Ended.
+  void setResumable(bool resumable) { m_resumable = resumable; }
+  /// What canBeResumed() is to tell of the run in a directory, by what is on the disk: any thread but the GUI's.
+  static bool looksResumable(FileSystem& files, const std::filesystem::path& directory);
   void beginRequest();
   /// problem: why it came to nothing.
   void endRequest(const QString& problem = {});
@@ -69,6 +81,7 @@ class RunFeed : public QObject {
  private:
   FeedLink m_link = FeedLink::Opening;
   QString m_linkReason;
+  bool m_resumable = false;
   int m_requests = 0; ///< that wait for an answer
 };
 

@@ -3,7 +3,6 @@
 #include "charts/chart_colors.h"
 
 #include <QBuffer>
-#include <QCoreApplication>
 #include <QDir>
 #include <QImage>
 #include <QSaveFile>
@@ -13,14 +12,11 @@ namespace millrace::ui {
 
 namespace {
 
-QString tr(const char* text) {
-  return QCoreApplication::translate("millrace::ui::ChartExport", text);
-}
-
 Result<void> write(const QString& path, const QByteArray& bytes) {
   QSaveFile file(path);
   if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit()) return {};
-  return failed(tr("%1 cannot be written: %2").arg(QDir::toNativeSeparators(path), file.errorString()).toStdString());
+  return failed(
+      LiveChart::tr("%1 cannot be written: %2").arg(QDir::toNativeSeparators(path), file.errorString()).toStdString());
 }
 
 } // namespace
@@ -28,13 +24,14 @@ Result<void> write(const QString& path, const QByteArray& bytes) {
 Result<void> exportPng(LiveChart& chart, const QString& path, QSize size, double scale, bool printColors) {
   QImage image(size * scale, QImage::Format_RGB32);
   if (image.isNull())
-    return failed(tr("A picture of %1 x %2 is too large.").arg(size.width()).arg(size.height()).toStdString());
+    return failed(
+        LiveChart::tr("A picture of %1 x %2 is too large.").arg(size.width()).arg(size.height()).toStdString());
   image.setDevicePixelRatio(scale);
   chart.paintOn(image, size, printColors ? printPalette() : chart.palette(), false);
   QByteArray bytes;
   QBuffer buffer(&bytes);
   buffer.open(QIODevice::WriteOnly);
-  if (!image.save(&buffer, "PNG")) return failed(tr("The picture could not be made.").toStdString());
+  if (!image.save(&buffer, "PNG")) return failed(LiveChart::tr("The picture could not be made.").toStdString());
   return write(path, bytes);
 }
 

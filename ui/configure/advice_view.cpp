@@ -33,11 +33,15 @@ AdviceView::AdviceView(const PlanReport& report, const PlanAdvice& advice, QWidg
   layout->addWidget(text, 0, 0);
   layout->addWidget(effect, 1, 0);
   if (advice.changes.empty()) return; // it is for the machine, not for the project
-  auto* apply = new QPushButton(tr("Apply"), this);
-  apply->setToolTip(changesText(advice));
-  apply->setAccessibleName(tr("Apply: %1").arg(sentence));
-  layout->addWidget(apply, 0, 1, 2, 1, Qt::AlignTop);
-  connect(apply, &QPushButton::clicked, this, [this, advice] { Q_EMIT applyRequested(advice); });
+  m_apply = new QPushButton(tr("Apply"), this);
+  m_apply->setToolTip(changesText(advice));
+  m_apply->setAccessibleName(tr("Apply: %1").arg(sentence));
+  layout->addWidget(m_apply, 0, 1, 2, 1, Qt::AlignTop);
+  connect(m_apply, &QPushButton::clicked, this, [this, advice] { Q_EMIT applyRequested(advice); });
+}
+
+void AdviceView::giveKey() {
+  m_apply->setText(tr("A&pply"));
 }
 
 } // namespace millrace::ui

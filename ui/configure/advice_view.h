@@ -5,6 +5,8 @@
 
 #include <QWidget>
 
+class QPushButton;
+
 namespace millrace::ui {
 
 class AdviceView : public QWidget {
@@ -12,8 +14,14 @@ class AdviceView : public QWidget {
  public:
   AdviceView(const PlanReport& report, const PlanAdvice& advice, QWidget* parent);
 
+  /// Lets Alt and a letter press its button, of one advice of those that are shown.
+  void giveKey();
+
  Q_SIGNALS:
   void applyRequested(const millrace::PlanAdvice& advice);
+
+ private:
+  QPushButton* m_apply = nullptr; ///< none: the advice is for the machine
 };
 
 } // namespace millrace::ui

@@ -8,6 +8,7 @@
 #include "configure/verdict_panel.h"
 #include "style/page_area.h"
 
+#include <QEvent>
 #include <QLabel>
 #include <QSplitter>
 #include <QTabWidget>
@@ -31,6 +32,7 @@ ConfigurePage::ConfigurePage(ProjectDocument& document, PathChooser chooser, Pla
     : QWidget(parent),
       m_document(document),
       m_plans(new PlanQuery(std::move(plan), this)),
+      m_data(new DataQuery(this)),
       m_chooser(std::move(chooser)),
       m_header(new ProjectHeader(document, this)),
       m_tabs(new QTabWidget(this)),
@@ -72,6 +74,7 @@ ConfigurePage::ConfigurePage(ProjectDocument& document, PathChooser chooser, Pla
     m_refused = true;
     showProblem(QString::fromStdString(error.key), QString::fromStdString(error.message));
   });
+  connect(m_data, &DataQuery::answered, this, &ConfigurePage::showDataProblem);
   connect(m_plans, &PlanQuery::busy, m_panel, &VerdictPanel::setBusy);
   connect(m_panel, &VerdictPanel::applyRequested, this, &ConfigurePage::apply);
   connect(m_panel, &VerdictPanel::problemRequested, this, &ConfigurePage::goToProblem);
@@ -92,6 +95,16 @@ void ConfigurePage::resizeEvent(QResizeEvent* event) {
   if (orientation == m_splitter->orientation()) return;
   m_splitter->setOrientation(orientation);
   m_splitter->setSizes({3000, 2000}); // shares of what there is
+}
+
+void ConfigurePage::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  lookAgain();
+}
+
+bool ConfigurePage::event(QEvent* event) {
+  if (event->type() == QEvent::WindowActivate) lookAgain();
+  return QWidget::event(event);
 }
 
 void ConfigurePage::save() {
@@ -115,6 +128,7 @@ void ConfigurePage::chooseSaveAs() {
 
 void ConfigurePage::documentChanged() {
   m_plans->cancel(); // answers are about an earlier text
+  m_data->cancel();
   m_verdict.reset();
   m_refused = false;
   m_panel->setOutdated();
@@ -131,8 +145,26 @@ void ConfigurePage::documentChecked(bool valid, const QString& key, const QStrin
     return;
   }
   m_form->showProblem({}, {});
-  m_plans->ask({m_document.text(), m_document.sourceName().toStdString(), toPath(m_document.folder())});
+  m_plans->ask(question());
+  m_data->ask(question());
   updateStart();
+}
+
+PlanQuestion ConfigurePage::question() const {
+  return {m_document.text(), m_document.sourceName().toStdString(), toPath(m_document.folder())};
+}
+
+void ConfigurePage::showDataProblem(const QString& key, const QString& message) {
+  if (!m_refused) m_form->showProblem(key, message);
+}
+
+void ConfigurePage::lookAgain() {
+  m_document.lookAtFile();
+  if (m_document.isValid()) m_data->ask(question());
+}
+
+void ConfigurePage::revealChange() {
+  m_header->revealBanner();
 }
 
 void ConfigurePage::showProblem(const QString& key, QString message) {

@@ -2,7 +2,7 @@
 // planner together; owns its widgets and its planner, not the document. GUI thread.
 #pragma once
 
-#include "bridge/plan_query.h"
+#include "bridge/data_query.h"
 #include "configure/path_chooser.h"
 #include "configure/project_document.h"
 
@@ -33,6 +33,8 @@ class ConfigurePage : public QWidget {
   /// To the document's file, or to one that is asked for.
   void save();
   void chooseSaveAs();
+  /// Shows what is to be decided about a file that another program has changed.
+  void revealChange();
 
  Q_SIGNALS:
   /// By the Start button; the project is valid, perhaps not saved.
@@ -40,12 +42,19 @@ class ConfigurePage : public QWidget {
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
+  void showEvent(QShowEvent* event) override;
+  /// Whoever comes back to the window may have changed files meanwhile.
+  bool event(QEvent* event) override;
 
  private:
   void documentChanged();
   void documentChecked(bool valid, const QString& key, const QString& message);
   void showReport(const PlanReport& report, bool complete);
   void showProblem(const QString& key, QString message);
+  /// Beside its field alone: what the project needs can be planned all the same.
+  void showDataProblem(const QString& key, const QString& message);
+  void lookAgain();
+  PlanQuestion question() const;
   /// Asks for folders where the advice names none.
   void apply(const PlanAdvice& advice);
   void goToProblem(const QString& key);
@@ -53,6 +62,7 @@ class ConfigurePage : public QWidget {
 
   ProjectDocument& m_document;
   PlanQuery* m_plans;
+  DataQuery* m_data;
   PathChooser m_chooser;
   ProjectHeader* m_header;
   QTabWidget* m_tabs;

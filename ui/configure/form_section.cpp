@@ -35,7 +35,7 @@ FormSection::FormSection(const QString& title, QWidget* parent) : QScrollArea(pa
   m_advancedLayout = makeRows(m_advanced);
   m_advanced->hide();
   m_fold = new QToolButton(content);
-  m_fold->setText(tr("Advanced"));
+  m_fold->setText(tr("Advanced settin&gs"));
   m_fold->setAccessibleName(tr("Advanced settings of %1").arg(title));
   m_fold->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
   m_fold->setArrowType(Qt::RightArrow);

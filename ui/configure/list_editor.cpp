@@ -24,10 +24,10 @@ QString lineOf(QString text) {
 ListEditor::ListEditor(QWidget* parent)
     : QWidget(parent),
       m_list(new QListWidget(this)),
-      m_addButton(new QPushButton(tr("Add..."), this)),
-      m_removeButton(new QPushButton(tr("Remove"), this)),
-      m_upButton(new QPushButton(tr("Up"), this)),
-      m_downButton(new QPushButton(tr("Down"), this)) {
+      m_addButton(new QPushButton(tr("A&dd..."), this)),
+      m_removeButton(new QPushButton(tr("Re&move"), this)),
+      m_upButton(new QPushButton(tr("&Up"), this)),
+      m_downButton(new QPushButton(tr("Dow&n"), this)) {
   auto* buttons = new QVBoxLayout;
   for (QPushButton* button : {m_addButton, m_removeButton, m_upButton, m_downButton}) buttons->addWidget(button);
   buttons->addStretch();

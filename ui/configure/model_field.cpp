@@ -127,7 +127,7 @@ QWidget* ModelField::makeSizePage() {
   m_size->setPlaceholderText(tr("such as 350M, 7B or 4.05e11"));
   m_size->setAccessibleName(tr("Number of parameters"));
   m_size->setMaximumWidth(m_size->fontMetrics().horizontalAdvance(QString(30, u'0')));
-  auto* use = new QPushButton(tr("Use"), page);
+  auto* use = new QPushButton(tr("Us&e"), page);
   use->setAccessibleName(tr("Use a model of this size"));
   m_sizeText = makeText(page);
   auto* row = new QHBoxLayout;

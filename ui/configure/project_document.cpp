@@ -17,6 +17,7 @@ using namespace std::chrono_literals;
 
 /// Typing goes on for so long before it is worth checking.
 constexpr auto checkDelay = 150ms;
+constexpr auto lookAgain = 2s;
 constexpr const char* emptyProject = "{\n  \"format\": 1\n}\n";
 
 std::string readOrEmpty(const QString& path) {
@@ -24,19 +25,26 @@ std::string readOrEmpty(const QString& path) {
   return readTextFile(files, toPath(path), largestProject).value_or(std::string());
 }
 
+/// What the file holds; nothing: there is none.
+std::optional<std::string> readIfThere(const QString& path) {
+  if (!QFileInfo::exists(path)) return std::nullopt;
+  return readOrEmpty(path);
+}
+
 struct WriteOutcome {
-  QString problem; ///< empty: written
-  bool changedOnDisk = false;
+  QString problem;                   ///< empty: written
+  std::optional<std::string> others; ///< in the way: what another program wrote
 };
 
 /// Written aside and renamed. expected: what the file must hold before, if it is there.
 WriteOutcome writeFile(const QString& path, const std::string& text, const std::optional<std::string>& expected) {
-  if (expected && QFileInfo::exists(path) && readOrEmpty(path) != *expected)
-    return {ProjectDocument::tr("%1 was changed by another program since it was read").arg(path), true};
+  if (expected)
+    if (auto found = readIfThere(path); found && *found != *expected)
+      return {ProjectDocument::tr("%1 was changed by another program since it was read").arg(path), std::move(found)};
   QSaveFile file(path);
   const auto size = static_cast<qint64>(text.size());
   if (!file.open(QIODevice::WriteOnly) || file.write(text.data(), size) != size || !file.commit())
-    return {ProjectDocument::tr("%1 cannot be written: %2").arg(path, file.errorString()), false};
+    return {ProjectDocument::tr("%1 cannot be written: %2").arg(path, file.errorString()), {}};
   return {};
 }
 
@@ -46,6 +54,10 @@ ProjectDocument::ProjectDocument(QObject* parent) : QObject(parent) {
   m_checkTimer.setSingleShot(true);
   m_checkTimer.setInterval(checkDelay);
   connect(&m_checkTimer, &QTimer::timeout, this, &ProjectDocument::check);
+  connect(&m_lookTimer, &QTimer::timeout, this, [this] {
+    if (m_looking == 0 && !m_filePath.isEmpty()) lookAtFile();
+  });
+  m_lookTimer.start(lookAgain);
   startNew({});
 }
 
@@ -94,10 +106,12 @@ void ProjectDocument::startNew(std::string text) {
   if (text.empty()) text = emptyProject;
   ++m_loads;
   ++m_projects;
+  ++m_touches;
   m_filePath.clear();
   m_json = Json::object(); // nothing of the last project, should the text not parse
   m_savedText = text;
   replace(std::move(text));
+  setOnDisk({});
   announce(before);
   Q_EMIT replaced();
 }
@@ -119,22 +133,24 @@ void ProjectDocument::load(const QString& path) {
         }
         const Title before = title();
         ++m_projects;
+        ++m_touches;
         m_filePath = absolute;
         m_json = Json::object();
         m_savedText = *text;
         replace(*text);
+        setOnDisk({});
         announce(before);
         Q_EMIT replaced();
         Q_EMIT loaded();
       });
 }
 
-void ProjectDocument::save(bool overwrite) {
+void ProjectDocument::save() {
   if (m_filePath.isEmpty()) {
-    Q_EMIT saveFailed(tr("The project has no file yet: choose one with Save as"), false);
+    Q_EMIT saveFailed(tr("The project has no file yet: choose one with Save as"));
     return;
   }
-  write(m_filePath, m_text, overwrite ? std::nullopt : std::optional(m_savedText));
+  write(m_filePath, m_text, m_savedText);
 }
 
 void ProjectDocument::saveAs(const QString& path) {
@@ -149,11 +165,11 @@ void ProjectDocument::write(const QString& path, std::string text, std::optional
       this, [path, text, expected = std::move(expected)] { return writeFile(path, text, expected); },
       [this, path, text, project = m_projects](const WriteOutcome& outcome) {
         m_writing = false;
+        ++m_touches;
         if (project != m_projects) return; // it was the last one's
-        if (outcome.problem.isEmpty())
-          finishWrite(path, text);
-        else
-          Q_EMIT saveFailed(outcome.problem, outcome.changedOnDisk);
+        if (outcome.problem.isEmpty()) return finishWrite(path, text);
+        if (outcome.others) setOnDisk(outcome.others);
+        Q_EMIT saveFailed(outcome.problem);
       });
 }
 
@@ -164,8 +180,37 @@ void ProjectDocument::finishWrite(const QString& path, const std::string& text) 
   m_filePath = path;
   m_savedText = text;
   if (moved) replace(std::move(current)); // checked anew: messages name the file
+  setOnDisk({});
   announce(before);
   Q_EMIT saved();
+}
+
+void ProjectDocument::lookAtFile(std::function<void()> then) {
+  ++m_looking;
+  inBackground(
+      this, [path = m_filePath] { return readIfThere(path); },
+      [this, touches = m_touches, then = std::move(then)](const std::optional<std::string>& text) {
+        --m_looking;
+        if (touches == m_touches && !m_writing) setOnDisk(text);
+        if (then) then();
+      });
+}
+
+/// text: what is in the file; nothing: what was read or written here, or no file any more.
+void ProjectDocument::setOnDisk(std::optional<std::string> text) {
+  if (text && *text == m_savedText) text.reset();
+  const bool before = isChangedOnDisk();
+  m_othersText = std::move(text);
+  if (m_othersText && *m_othersText == m_text) return keepMine(); // the other wrote the same
+  if (before != isChangedOnDisk()) Q_EMIT diskChanged(isChangedOnDisk());
+}
+
+void ProjectDocument::keepMine() {
+  if (!m_othersText) return;
+  const Title before = title();
+  m_savedText = *std::exchange(m_othersText, std::nullopt);
+  announce(before);
+  Q_EMIT diskChanged(false);
 }
 
 void ProjectDocument::edit(std::string text) {

@@ -9,6 +9,7 @@
 
 #include <QObject>
 #include <QTimer>
+#include <functional>
 #include <optional>
 
 namespace millrace::ui {
@@ -31,6 +32,9 @@ class ProjectDocument : public QObject {
   /// What relative paths are relative to.
   QString folder() const;
   bool isDirty() const { return m_text != m_savedText; }
+
+  /// Whether another program has changed the file since it was read or written here, as far as was looked.
+  bool isChangedOnDisk() const { return m_othersText.has_value(); }
 
   /// The text as it would be saved; perhaps not JSON while somebody edits it.
   const std::string& text() const { return m_text; }
@@ -59,10 +63,14 @@ class ProjectDocument : public QObject {
   /// Reads a file; then loaded(), or loadFailed() with everything as it was.
   void load(const QString& path);
   /// Writes to the document's file; then saved() or saveFailed(). Fails when another program has changed the file
-  /// since, unless `overwrite`. Edits made meanwhile stay unsaved; while a file is written no other write begins.
-  void save(bool overwrite = false);
+  /// since. Edits made meanwhile stay unsaved; while a file is written no other write begins.
+  void save();
   /// Writes to another file, which becomes the document's. Relative paths go on meaning the same files.
   void saveAs(const QString& path);
+  /// Looks whether another program has changed the file; then calls `then`. A look is taken now and then without it.
+  void lookAtFile(std::function<void()> then = {});
+  /// What another program wrote may be written over: the text as it is here stands, unsaved.
+  void keepMine();
 
  Q_SIGNALS:
   /// The text, and with it values.
@@ -77,8 +85,10 @@ class ProjectDocument : public QObject {
   void loaded();
   void loadFailed(const QString& message);
   void saved();
-  /// changedOnDisk: by another program; save(true) replaces it.
-  void saveFailed(const QString& message, bool changedOnDisk);
+  /// isChangedOnDisk() where that is the reason.
+  void saveFailed(const QString& message);
+  /// isChangedOnDisk() is another.
+  void diskChanged(bool changed);
 
  private:
   /// What a change may make listeners want to know.
@@ -96,11 +106,13 @@ class ProjectDocument : public QObject {
   void check();
   void finishCheck(quint64 revision, std::optional<Error> error);
   void write(const QString& path, std::string text, std::optional<std::string> expected);
+  void setOnDisk(std::optional<std::string> text);
   void finishWrite(const QString& path, const std::string& text);
 
   QString m_filePath;
   std::string m_text;
-  std::string m_savedText; ///< as it is in the file
+  std::string m_savedText;                 ///< as it is in the file
+  std::optional<std::string> m_othersText; ///< that another program put there
   Json m_json = Json::object();
   std::optional<Error> m_parseError;
   std::optional<std::size_t> m_parseErrorByte;
@@ -109,8 +121,11 @@ class ProjectDocument : public QObject {
   quint64 m_revision = 0; ///< of the text; results for another one are out of date
   quint64 m_projects = 0; ///< that were replaced; what is written of an earlier one is not this one's
   quint64 m_loads = 0;    ///< begun; an earlier one that ends later is out of date
+  quint64 m_touches = 0;  ///< of the file by us; what was seen of it before is out of date
+  int m_looking = 0;      ///< looks at the file under way
   bool m_writing = false;
   QTimer m_checkTimer;
+  QTimer m_lookTimer; ///< works on network file systems as well, and never holds the GUI thread up
 };
 
 } // namespace millrace::ui

@@ -24,10 +24,11 @@ ProjectHeader::ProjectHeader(ProjectDocument& document, QWidget* parent)
       m_save(new QPushButton(tr("&Save"), this)),
       m_saveAs(new QPushButton(tr("Save &as…"), this)),
       m_start(new QPushButton(tr("Star&t training"), this)),
-      m_failure(new QFrame(this)),
-      m_failureText(new QLabel(m_failure)),
-      m_overwrite(new QPushButton(tr("Overwrite"), m_failure)),
-      m_reload(new QPushButton(tr("Reload"), m_failure)) {
+      m_banner(new QFrame(this)),
+      m_bannerText(new QLabel(m_banner)),
+      m_reload(new QPushButton(tr("Re&load"), m_banner)),
+      m_keep(new QPushButton(tr("&Keep mine"), m_banner)),
+      m_dismiss(new QPushButton(tr("D&ismiss"), m_banner)) {
   QFont large = font();
   large.setPointSizeF(large.pointSizeF() * nameScale);
   large.setBold(true);
@@ -47,31 +48,36 @@ ProjectHeader::ProjectHeader(ProjectDocument& document, QWidget* parent)
                           static_cast<QWidget*>(m_saveAs), static_cast<QWidget*>(m_start)})
     line->addWidget(widget);
 
-  m_failure->setFrameShape(QFrame::StyledPanel);
-  m_failureText->setWordWrap(true);
-  m_failureText->setTextFormat(Qt::PlainText);
-  auto* dismiss = new QPushButton(tr("Dismiss"), m_failure);
-  auto* failure = new QHBoxLayout(m_failure);
-  failure->addWidget(m_failureText, 1);
-  for (QPushButton* button : {m_overwrite, m_reload, dismiss}) failure->addWidget(button);
-  m_failure->hide();
+  m_banner->setFrameShape(QFrame::StyledPanel);
+  m_banner->setObjectName(QStringLiteral("fileBanner"));
+  m_bannerText->setWordWrap(true);
+  m_bannerText->setTextFormat(Qt::PlainText);
+  m_reload->setObjectName(QStringLiteral("reloadProject"));
+  m_reload->setToolTip(tr("Read the file again; what was changed here is lost"));
+  m_keep->setObjectName(QStringLiteral("keepProject"));
+  m_keep->setToolTip(tr("Go on with what is shown; saving it replaces the file"));
+  auto* banner = new QHBoxLayout(m_banner);
+  banner->addWidget(m_bannerText, 1);
+  for (QPushButton* button : {m_reload, m_keep, m_dismiss}) banner->addWidget(button);
+  m_banner->hide();
 
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addLayout(line);
-  layout->addWidget(m_failure);
+  layout->addWidget(m_banner);
 
   connect(m_save, &QPushButton::clicked, this, &ProjectHeader::saveRequested);
   connect(m_saveAs, &QPushButton::clicked, this, &ProjectHeader::saveAsRequested);
   connect(m_start, &QPushButton::clicked, this, &ProjectHeader::startRequested);
-  connect(dismiss, &QPushButton::clicked, m_failure, &QWidget::hide);
-  connect(m_overwrite, &QPushButton::clicked, this, [this] { m_document.save(true); });
   connect(m_reload, &QPushButton::clicked, this, [this] { m_document.load(m_document.filePath()); });
+  connect(m_keep, &QPushButton::clicked, &document, &ProjectDocument::keepMine);
+  connect(m_dismiss, &QPushButton::clicked, m_banner, &QWidget::hide);
   connect(&document, &ProjectDocument::titleChanged, this, &ProjectHeader::showTitle);
   connect(&document, &ProjectDocument::dirtyChanged, this, &ProjectHeader::showTitle);
-  connect(&document, &ProjectDocument::saveFailed, this, &ProjectHeader::showFailure);
+  connect(&document, &ProjectDocument::saveFailed, this, &ProjectHeader::showBanner);
   for (const auto done : {&ProjectDocument::saved, &ProjectDocument::replaced})
-    connect(&document, done, m_failure, &QWidget::hide);
+    connect(&document, done, this, [this] { showBanner({}); });
+  connect(&document, &ProjectDocument::diskChanged, this, [this] { showBanner({}); });
   showTitle();
 }
 
@@ -87,11 +93,20 @@ void ProjectHeader::showTitle() {
   m_save->setEnabled(m_document.isDirty() || m_document.filePath().isEmpty());
 }
 
-void ProjectHeader::showFailure(const QString& message, bool changedOnDisk) {
-  m_failureText->setText(message);
-  m_overwrite->setVisible(changedOnDisk);
-  m_reload->setVisible(changedOnDisk);
-  m_failure->show();
+void ProjectHeader::showBanner(const QString& problem) {
+  const bool changed = m_document.isChangedOnDisk();
+  m_bannerText->setText(changed ? tr("%1 was changed by another program since it was read. Reload it, or keep what is "
+                                     "shown here.")
+                                      .arg(m_document.filePath())
+                                : problem);
+  m_reload->setVisible(changed);
+  m_keep->setVisible(changed);
+  m_dismiss->setVisible(!changed);
+  m_banner->setVisible(changed || !problem.isEmpty());
+}
+
+void ProjectHeader::revealBanner() {
+  if (m_keep->isVisible()) m_keep->setFocus(Qt::OtherFocusReason);
 }
 
 } // namespace millrace::ui

@@ -21,6 +21,8 @@ class ProjectHeader : public QWidget {
 
   /// why: shown where it is not possible.
   void setStartEnabled(bool enabled, const QString& why);
+  /// Gives the focus to what is asked about the file; to the answer that loses nothing.
+  void revealBanner();
 
  Q_SIGNALS:
   void saveRequested();
@@ -29,15 +31,15 @@ class ProjectHeader : public QWidget {
 
  private:
   void showTitle();
-  void showFailure(const QString& message, bool changedOnDisk);
+  void showBanner(const QString& problem);
 
   ProjectDocument& m_document;
   ElidedLabel *m_name, *m_path;
   QLabel* m_dirty;
   QPushButton *m_save, *m_saveAs, *m_start;
-  QFrame* m_failure;
-  QLabel* m_failureText;
-  QPushButton *m_overwrite, *m_reload;
+  QFrame* m_banner;
+  QLabel* m_bannerText;
+  QPushButton *m_reload, *m_keep, *m_dismiss;
 };
 
 } // namespace millrace::ui

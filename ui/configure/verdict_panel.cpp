@@ -9,6 +9,7 @@
 #include <QLabel>
 #include <QPushButton>
 #include <algorithm>
+#include <utility>
 
 namespace millrace::ui {
 
@@ -111,7 +112,7 @@ void VerdictPanel::showInvalid(const QString& message, const QString& key) {
   setVerdict(StatusKind::Unknown, tr("Not valid yet"));
   m_reasons->setText(message);
   m_reasons->setVisible(!message.isEmpty());
-  m_toProblem->setText(key.isEmpty() ? tr("Show the JSON") : tr("Show the field"));
+  m_toProblem->setText(key.isEmpty() ? tr("Sho&w the JSON") : tr("Sho&w the field"));
   m_toProblem->setVisible(!message.isEmpty());
   m_details->hide();
 }
@@ -189,8 +190,11 @@ void VerdictPanel::showAdvice(const PlanReport& report, bool complete) {
   }
   layout->addWidget(makeHeading(report.fits() ? tr("Advice") : tr("What would make it fit"), m_advice));
   const std::size_t count = std::min(report.advice.size(), mostAdvice);
+  bool hasKey = false; // a letter is of one button
   for (std::size_t i = 0; i < count; ++i) {
-    auto* view = new AdviceView(report, report.advice[i], m_advice);
+    const PlanAdvice& advice = report.advice[i];
+    auto* view = new AdviceView(report, advice, m_advice);
+    if (!advice.changes.empty() && !std::exchange(hasKey, true)) view->giveKey();
     layout->addWidget(view);
     connect(view, &AdviceView::applyRequested, this, &VerdictPanel::applyRequested);
   }

@@ -102,8 +102,7 @@ Status answer(const Question& question, PlanReport& report, QString& text) {
     if (machine.nvidia.gpus.size() > 1) options.gpus = static_cast<int>(machine.nvidia.gpus.size());
   }
   MILLRACE_TRY(const auto model, modelOf(files, question.model));
-  const bool gpu = !question.machine.empty() && !machine.nvidia.gpus.empty();
-  MILLRACE_TRY(const Project project, projectOfModel(files, model.first, model.second, gpu));
+  MILLRACE_TRY(const Project project, projectOfModel(files, model.first, model.second, machine, options.gpus));
   MILLRACE_TRY(report, planProject(files, project, project.name, machine, options));
   text = projectText(project);
   return {};
@@ -153,7 +152,7 @@ CanITrain::CanITrain(QWidget* parent)
       m_reason(new QLabel),
       m_tierLayout(new QVBoxLayout),
       m_facts(new QLabel),
-      m_configure(new QPushButton(icon(QStringLiteral("configure")), tr("Make a project of it"))) {
+      m_configure(new QPushButton(icon(QStringLiteral("configure")), tr("Make a &project of it"))) {
   m_model->setEditable(true);
   m_model->lineEdit()->setMaxLength(mostModelLetters);
   m_model->setInsertPolicy(QComboBox::NoInsert);

@@ -230,6 +230,7 @@ void MainWindow::connectPages() {
     showPage(Page::Configure);
   });
   connect(m_document, &ProjectDocument::saved, this, [this] { m_recentProjects.add(m_document->filePath()); });
+  connect(m_document, &ProjectDocument::saveFailed, this, [this] { showPage(Page::Configure); }); // which says why
   connect(m_document, &ProjectDocument::loadFailed, this, [this](const QString& message) {
     m_settingsToApply.clear();
     tell(tr("The project cannot be opened"), message);
@@ -376,11 +377,14 @@ void MainWindow::applySettings() {
 }
 
 void MainWindow::startRun(bool detached) {
-  const QString folder = m_document->folder();
-  if (detached)
-    m_runs->startDetached(m_document->text(), folder, m_document->sourceName());
-  else
-    m_runs->start(m_document->text(), folder, m_document->sourceName());
+  m_document->lookAtFile([this, detached] {
+    if (m_document->isChangedOnDisk()) { // which of the two is meant is asked first
+      showPage(Page::Configure);
+      return m_configure->revealChange();
+    }
+    const auto start = detached ? &RunControl::startDetached : &RunControl::start;
+    (m_runs->*start)(m_document->text(), m_document->folder(), m_document->sourceName());
+  });
 }
 
 void MainWindow::lookForInterrupted() {

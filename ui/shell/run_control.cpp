@@ -6,6 +6,7 @@
 #include "bridge/in_process_run.h"
 #include "bridge/text.h"
 #include "bridge/this_machine.h"
+#include "engine/data_check.h"
 #include "engine/plan.h"
 #include "engine/project_file.h"
 #include "engine/runs.h"
@@ -18,7 +19,7 @@
 namespace millrace::ui {
 
 namespace {
-constexpr Bytes largestProject = 64 * MiB;
+constexpr Bytes largestWritten = 64 * MiB; // with all defaults and whole paths
 } // namespace
 
 /// A project that may be started, or why not.
@@ -64,6 +65,7 @@ void RunControl::check(const std::string& text, const QString& folder, const QSt
       quick.advice = false;
       MILLRACE_TRY(const PlanReport plan,
                    planProject(files, checked->project, source, inspectMachine(foldersOf(checked->project)), quick));
+      MILLRACE_CHECK(checkData(files, checked->project));
       if (!plan.fits()) return failure(ErrorKind::DoesNotFit, plan.reasons.front());
       MILLRACE_TRY(const Path runs, runsFolder());
       checked->directory =
@@ -72,7 +74,7 @@ void RunControl::check(const std::string& text, const QString& folder, const QSt
       const QTemporaryDir place;
       const Path file = toPath(place.filePath(QStringLiteral("project.json")));
       MILLRACE_CHECK(writeProject(files, file, checked->project));
-      MILLRACE_TRY(const std::string whole, readTextFile(files, file, largestProject));
+      MILLRACE_TRY(const std::string whole, readTextFile(files, file, largestWritten));
       checked->text = QByteArray::fromStdString(whole);
       return {};
     };

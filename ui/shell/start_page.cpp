@@ -134,7 +134,7 @@ QWidget* StartPage::makeBeginnings() {
   auto* box = new QGroupBox(tr("Begin"));
   auto* layout = new QVBoxLayout(box);
   for (const ProjectTemplate& entry : projectTemplates()) {
-    auto* button = new QPushButton(icon(QStringLiteral("configure")), tr("New: %1").arg(entry.title));
+    auto* button = new QPushButton(icon(QStringLiteral("configure")), tr("New: &%1").arg(entry.title));
     button->setToolTip(entry.description);
     button->setObjectName(QStringLiteral("template-") + entry.name);
     connect(button, &QPushButton::clicked, this,
@@ -181,6 +181,7 @@ void StartPage::setInterrupted(const std::vector<InterruptedRun>& runs) {
     delete item;
   }
   for (const InterruptedRun& run : runs) {
+    const bool first = &run == &runs.front(); // a letter is of one button
     auto* row = new QWidget;
     auto* layout = new QHBoxLayout(row);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -193,17 +194,21 @@ void StartPage::setInterrupted(const std::vector<InterruptedRun>& runs) {
     QFont bold = name->font();
     bold.setBold(true);
     name->setFont(bold);
-    auto* state = new ElidedLabel(Qt::ElideRight);
-    state->setText(when.isEmpty() ? tr("Step %1: %2").arg(countText(run.step), run.reason)
-                                  : tr("Step %1, %2: %3").arg(countText(run.step), when, run.reason));
+    QStringList known;
+    if (run.step > 0) known << tr("Step %1").arg(countText(run.step)); // its records may be lost
+    if (!when.isEmpty()) known << when;
+    auto* state = new QLabel;
+    state->setTextFormat(Qt::PlainText);
+    state->setWordWrap(true);
+    state->setText(known.isEmpty() ? run.reason : tr("%1: %2").arg(known.join(QStringLiteral(", ")), run.reason));
     auto* text = new QVBoxLayout;
     text->setSpacing(0);
     text->addWidget(name);
     text->addWidget(state);
-    auto* resume = new QPushButton(icon(QStringLiteral("play")), tr("Resume"));
+    auto* resume = new QPushButton(icon(QStringLiteral("play")), first ? tr("Re&sume") : tr("Resume"));
     resume->setObjectName(QStringLiteral("resumeInterrupted"));
     resume->setAccessibleName(tr("Resume %1").arg(run.name));
-    auto* look = new QPushButton(icon(QStringLiteral("chart")), tr("Look"));
+    auto* look = new QPushButton(icon(QStringLiteral("chart")), first ? tr("&Look") : tr("Look"));
     look->setAccessibleName(tr("Look at %1").arg(run.name));
     layout->addLayout(text, 1);
     layout->addWidget(resume);

@@ -24,10 +24,13 @@ AlertBar::AlertBar(QWidget* parent)
   m_text->setTextFormat(Qt::PlainText);
   m_text->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   m_text->setObjectName(QStringLiteral("alertText"));
-  m_older->setText(tr("Older"));
-  m_newer->setText(tr("Newer"));
+  m_older->setText(tr("&Back"));
+  m_older->setObjectName(QStringLiteral("olderAlert"));
+  m_newer->setText(tr("&Next"));
+  m_older->setToolTip(tr("The alert before this"));
+  m_newer->setToolTip(tr("The alert after this"));
   auto* dismiss = new QToolButton;
-  dismiss->setText(tr("Dismiss"));
+  dismiss->setText(tr("Di&smiss"));
   dismiss->setObjectName(QStringLiteral("dismissAlerts"));
 
   auto* layout = new QHBoxLayout(this);

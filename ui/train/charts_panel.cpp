@@ -88,9 +88,9 @@ ChartsPanel::ChartsPanel(QWidget* parent)
   exports->setObjectName(QStringLiteral("exportChart"));
   exports->setAutoDefault(false);
   auto* menu = new QMenu(exports);
-  menu->addAction(tr("Picture (PNG)…"), this, [this] { chooseExport(Export::Png); });
-  menu->addAction(tr("Drawing (SVG)…"), this, [this] { chooseExport(Export::Svg); });
-  menu->addAction(tr("Numbers (CSV)…"), this, [this] { chooseExport(Export::Csv); });
+  menu->addAction(tr("&Picture (PNG)…"), this, [this] { chooseExport(Export::Png); });
+  menu->addAction(tr("&Drawing (SVG)…"), this, [this] { chooseExport(Export::Svg); });
+  menu->addAction(tr("&Numbers (CSV)…"), this, [this] { chooseExport(Export::Csv); });
   exports->setMenu(menu);
 
   auto* bar = new FlowLayout;

@@ -43,7 +43,7 @@ LogPanel::LogPanel(QWidget* parent) : QWidget(parent), m_view(new QTableView) {
   m_view->verticalHeader()->hide();
   m_view->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 4);
   m_view->horizontalHeader()->setStretchLastSection(true);
-  auto* copy = new QAction(tr("Copy"), m_view);
+  auto* copy = new QAction(tr("&Copy"), m_view);
   copy->setShortcut(QKeySequence::Copy);
   copy->setShortcutContext(Qt::WidgetShortcut);
   m_view->addAction(copy);

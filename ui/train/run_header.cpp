@@ -22,6 +22,9 @@ namespace millrace::ui {
 
 namespace {
 
+/// How much of the state is never cut.
+constexpr int stateCharacters = 30;
+
 struct Look {
   QString word;
   QString icon;
@@ -52,7 +55,8 @@ Look lookOf(const RunSession& session) {
     break;
   }
   // Its process has gone without a word, or it never began.
-  if (ended && session.last()) return {RunHeader::tr("Interrupted"), QStringLiteral("warning"), StatusKind::Warning};
+  if (ended && (session.last() || session.canBeResumed()))
+    return {RunHeader::tr("Interrupted"), QStringLiteral("warning"), StatusKind::Warning};
   if (ended && !host.isEmpty()) return {RunHeader::tr("Not reached"), QStringLiteral("error"), StatusKind::Bad};
   if (ended) return {RunHeader::tr("Not started"), QStringLiteral("error"), StatusKind::Bad};
   switch (session.state()) {
@@ -77,7 +81,6 @@ QString figuresOf(const RunSession& session) {
   QStringList parts;
   parts << (last.totalSteps > 0 ? RunHeader::tr("step %1 of %2").arg(countText(last.step), countText(last.totalSteps))
                                 : RunHeader::tr("step %1").arg(countText(last.step)));
-  parts << RunHeader::tr("%1 tokens").arg(shortCountText(static_cast<double>(last.tokensTotal)));
   parts << RunHeader::tr("loss %1").arg(numberText(last.loss));
   if (session.evaluation()) parts << RunHeader::tr("validation %1").arg(numberText(session.evaluation()->loss));
   if (const auto silent = session.secondsSilent())
@@ -85,6 +88,8 @@ QString figuresOf(const RunSession& session) {
   else if (session.feed().link() == FeedLink::Connected && session.isLive() && session.state() != RunState::Paused)
     parts << RunHeader::tr("%1 tokens/s").arg(shortCountText(last.tokensPerSecond));
   if (const auto left = session.secondsLeft()) parts << RunHeader::tr("%1 left").arg(durationText(*left));
+  // Last, since the end is what a narrow window has no room for.
+  parts << RunHeader::tr("%1 tokens").arg(shortCountText(static_cast<double>(last.tokensTotal)));
   return parts.join(QStringLiteral("  ·  "));
 }
 
@@ -145,7 +150,7 @@ RunHeader::RunHeader(QWidget* parent)
       addButton(tr("&Continue"), QStringLiteral("play"), tr("Go on with training"), QStringLiteral("continueButton"));
   m_checkpoint = addButton(tr("Chec&kpoint now"), QStringLiteral("save"),
                            tr("Save the state after this step and go on"), QStringLiteral("checkpointButton"));
-  m_stop = addButton(tr("&Stop and save"), QStringLiteral("stop"),
+  m_stop = addButton(tr("S&top and save"), QStringLiteral("stop"),
                      tr("Save the state and end; the run can be resumed from there"), QStringLiteral("stopButton"));
   m_discard = addButton(tr("&Discard…"), QStringLiteral("discard"),
                         tr("End at once without saving; the last checkpoint stands"), QStringLiteral("discardButton"));
@@ -154,7 +159,7 @@ RunHeader::RunHeader(QWidget* parent)
   m_resumeDetached = addButton(tr("Resume de&tached"), QStringLiteral("play"),
                                tr("Go on from the last checkpoint in a program of its own, which outlives this window"),
                                QStringLiteral("resumeDetachedButton"));
-  m_reconnect = addButton(tr("Reco&nnect now"), QStringLiteral("remote"), tr("Try again at once"),
+  m_reconnect = addButton(tr("Reconnec&t now"), QStringLiteral("remote"), tr("Try again at once"),
                           QStringLiteral("reconnectButton"));
   m_folder = addButton(tr("&Open folder"), QStringLiteral("folder"), tr("Show the run's files"),
                        QStringLiteral("folderButton"));
@@ -217,6 +222,8 @@ void RunHeader::showState() {
   colors.setColor(QPalette::WindowText, statusColor(look.status, palette()));
   m_state->setPalette(colors);
   m_state->setText(session.feed().isAsking() ? tr("%1 – asking…").arg(look.word) : look.word);
+  // The name gives way before it.
+  m_state->setMinimumWidth(std::min(m_state->sizeHint().width(), fontMetrics().averageCharWidth() * stateCharacters));
   const QString reason = reasonOf(session);
   m_reason->setText(reason);
   m_reason->setVisible(!reason.isEmpty());

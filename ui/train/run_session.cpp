@@ -90,7 +90,7 @@ bool RunSession::isLive() const {
 
 bool RunSession::canBeResumed() const {
   return m_feed->link() == FeedLink::Ended && m_feed->isLocal() && m_feed->hasFolder() &&
-         m_state != RunState::Finished && m_last;
+         m_state != RunState::Finished && m_feed->canBeResumed();
 }
 
 std::optional<double> RunSession::progress() const {

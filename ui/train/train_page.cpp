@@ -94,6 +94,7 @@ QWidget* TrainPage::makeRunPage() {
   m_splitter->addWidget(m_tabs);
   m_splitter->setStretchFactor(0, 3);
   m_splitter->setStretchFactor(1, 1);
+  m_splitter->setSizes({3000, 1000}); // shares of what there is; the factors hold for what is added later
   m_splitter->setChildrenCollapsible(false);
   auto* layout = new QVBoxLayout(page);
   layout->addWidget(m_header);

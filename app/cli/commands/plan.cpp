@@ -148,7 +148,7 @@ std::string sizeName(double parameters) {
   return fmt::format("{:.{}f}{}", shown, shown < 10 ? 1 : 0, small ? "M" : "B");
 }
 
-Result<Project> chosenProject(Program& program, PlanCommandOptions options, bool gpu) {
+Result<Project> chosenProject(Program& program, PlanCommandOptions options, const HardwareProfile& machine) {
   const bool sized = options.modelSize != 0; // what is no number is told where it is used
   if (!options.model.empty() || sized) takeProjectForSetting(options.project);
   const int given = (options.project.project.empty() ? 0 : 1) + (options.model.empty() ? 0 : 1) + (sized ? 1 : 0);
@@ -157,10 +157,11 @@ Result<Project> chosenProject(Program& program, PlanCommandOptions options, bool
   const std::vector<std::string> settings = settingsOf(options.project);
   if (!options.model.empty()) {
     MILLRACE_TRY(const ModelSource model, modelSource(program.files, options.model));
-    return projectOfModel(program.files, Path(options.model).filename().string(), model, gpu, settings);
+    return projectOfModel(program.files, Path(options.model).filename().string(), model, machine, options.gpus,
+                          settings);
   }
   MILLRACE_TRY(ModelConfig config, modelOfSize(options.modelSize));
-  return projectOfModel(program.files, sizeName(options.modelSize), std::move(config), gpu, settings);
+  return projectOfModel(program.files, sizeName(options.modelSize), std::move(config), machine, options.gpus, settings);
 }
 
 Result<int> plan(Program& program, const PlanCommandOptions& options) {
@@ -177,21 +178,21 @@ Result<int> plan(Program& program, const PlanCommandOptions& options) {
   question.rehearse = options.rehearse;
   if (options.price >= 0) question.pricePerKilowattHour = options.price;
 
-  std::optional<HardwareProfile> machine;
+  HardwareProfile machine;
+  std::vector<Path> folders;
   if (!options.machine.empty()) {
     MILLRACE_TRY(machine, findMachine(program.files, options.machine));
-  }
-  const bool gpu = options.gpus > 0 || (machine && !machine->nvidia.gpus.empty());
-  MILLRACE_TRY(const Project project, chosenProject(program, options, gpu));
-  if (!machine) {
-    std::vector<Path> folders;
+  } else {
     if (const auto runs = runsFolder()) folders.push_back(*runs);
-    const std::vector<Path>& directories = project.memory.nvme.directories;
-    folders.insert(folders.end(), directories.begin(), directories.end());
+    machine = inspectMachine(folders);
+  }
+  MILLRACE_TRY(const Project project, chosenProject(program, options, machine));
+  if (const auto& drives = project.memory.nvme.directories; options.machine.empty() && !drives.empty()) {
+    folders.insert(folders.end(), drives.begin(), drives.end()); // known only now
     machine = inspectMachine(folders);
   }
   const std::string source = options.project.project.empty() ? project.name : options.project.project;
-  MILLRACE_TRY(const PlanReport report, planProject(program.files, project, source, *machine, question));
+  MILLRACE_TRY(const PlanReport report, planProject(program.files, project, source, machine, question));
   if (options.json)
     program.console.result(toJson(report).dump(2, ' ', false, OrderedJson::error_handler_t::replace));
   else

@@ -162,5 +162,9 @@ Result<PlanReport> planProject(FileSystem& files, const Project& project, const 
 /// settings: "dotted.key=value" each, on top of that; relative paths in them are taken from the current folder.
 Result<Project> projectOfModel(FileSystem& files, const std::string& name, const ModelSource& model, bool gpu,
                                const std::vector<std::string>& settings = {});
+/// The same with what somebody would begin with on this machine or a described one: on a GPU where training.device,
+/// auto unless the settings say otherwise, would take one. gpus: as in PlanOptions.
+Result<Project> projectOfModel(FileSystem& files, const std::string& name, const ModelSource& model,
+                               const HardwareProfile& machine, int gpus, const std::vector<std::string>& settings = {});
 
 } // namespace millrace

@@ -41,7 +41,9 @@ struct PageFixture {
   explicit PageFixture(const QByteArray& project = sampleProject) {
     const QString path = folder.filePath("sample.json");
     QSignalSpy loaded(&document, &ProjectDocument::loaded);
-    if (!writeAll(path, project)) qFatal("cannot write the project");
+    const bool written = writeAll(path, project) && writeAll(folder.filePath("a.txt"), "A goose.") &&
+                         writeAll(folder.filePath("b.txt"), "A gander.");
+    if (!written) qFatal("cannot write the project");
     document.load(path);
     if (!loaded.wait()) qFatal("the project was not loaded");
     page.resize(1200, 800);

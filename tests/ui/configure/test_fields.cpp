@@ -180,14 +180,14 @@ class TestFields : public QObject {
   void browsing() {
     PageFixture fixture;
     fixture.chosen = {fixture.folder.filePath("cache/tokens")};
-    click(fixture.button("data.cache", "Browse..."));
+    click(fixture.button("data.cache", "&Browse..."));
     QCOMPARE(fixture.value("data.cache"), QString("\"cache/tokens\"")); // inside the project's folder
     QVERIFY(fixture.requests.back().kind == PathRequest::Kind::Folder);
     fixture.chosen = {"/elsewhere/tokens"};
-    click(fixture.button("data.cache", "Browse..."));
+    click(fixture.button("data.cache", "&Browse..."));
     QCOMPARE(fixture.value("data.cache"), QString("\"/elsewhere/tokens\""));
     fixture.chosen.clear(); // given up
-    click(fixture.button("data.cache", "Browse..."));
+    click(fixture.button("data.cache", "&Browse..."));
     QCOMPARE(fixture.value("data.cache"), QString("\"/elsewhere/tokens\""));
   }
 
@@ -197,29 +197,29 @@ class TestFields : public QObject {
     auto& text = fixture.widget<QPlainTextEdit>("samples.prompts");
     QCOMPARE(list.count(), 2);
     QCOMPARE(text.toPlainText(), QString("Once"));
-    click(fixture.button("samples.prompts", "Add..."));
+    click(fixture.button("samples.prompts", "A&dd..."));
     QCOMPARE(fixture.value("samples.prompts"), QString(R"(["Once","A man",""])"));
     QTest::keyClicks(&text, "Two");
     QTest::keyClick(&text, Qt::Key_Return);
     QTest::keyClicks(&text, "lines");
     QCOMPARE(fixture.value("samples.prompts"), QString(R"(["Once","A man","Two\nlines"])"));
-    click(fixture.button("samples.prompts", "Up"));
+    click(fixture.button("samples.prompts", "&Up"));
     QCOMPARE(fixture.value("samples.prompts"), QString(R"(["Once","Two\nlines","A man"])"));
-    click(fixture.button("samples.prompts", "Down"));
+    click(fixture.button("samples.prompts", "Dow&n"));
     QCOMPARE(list.currentRow(), 2);
     list.setCurrentRow(0);
     QTest::keyClick(&list, Qt::Key_Delete);
     QCOMPARE(fixture.value("samples.prompts"), QString(R"(["A man","Two\nlines"])"));
-    click(fixture.button("samples.prompts", "Remove"));
-    click(fixture.button("samples.prompts", "Remove"));
+    click(fixture.button("samples.prompts", "Re&move"));
+    click(fixture.button("samples.prompts", "Re&move"));
     QCOMPARE(fixture.value("samples.prompts"), QString());
-    QVERIFY(!fixture.button("samples.prompts", "Remove").isEnabled() && !text.isEnabled());
+    QVERIFY(!fixture.button("samples.prompts", "Re&move").isEnabled() && !text.isEnabled());
   }
 
   void folders() {
     PageFixture fixture;
     fixture.chosen = {"/mnt/ssd"};
-    click(fixture.button("memory.nvme.directories", "Add..."));
+    click(fixture.button("memory.nvme.directories", "A&dd..."));
     QCOMPARE(fixture.value("memory.nvme.directories"), QString(R"(["/mnt/ssd"])"));
     auto& list = fixture.widget<QListWidget>("memory.nvme.directories");
     list.editItem(list.item(0));
@@ -233,9 +233,9 @@ class TestFields : public QObject {
     auto& list = fixture.widget<QListWidget>("data.sources");
     QCOMPARE(list.count(), 2);
     fixture.chosen = {fixture.folder.filePath("c.txt")};
-    click(fixture.button("data.sources", "Add..."));
+    click(fixture.button("data.sources", "A&dd..."));
     QCOMPARE(fixture.text(), changedSample(R"("b.txt"])", R"("b.txt", "c.txt"])"));
-    click(fixture.button("data.sources", "Up"));
+    click(fixture.button("data.sources", "&Up"));
     QCOMPARE(fixture.value("data.sources.path"), QString(R"(["a.txt","c.txt","b.txt"])"));
 
     QLineEdit* separator = nullptr;
@@ -248,23 +248,23 @@ class TestFields : public QObject {
     QCOMPARE(fixture.value("data.sources"), QString(R"({"path":["a.txt","c.txt","b.txt"]})"));
 
     fixture.chosen = {fixture.folder.filePath("mails.jsonl")};
-    click(fixture.button("data.sources", "Add another source..."));
+    click(fixture.button("data.sources", "Add another sour&ce..."));
     QCOMPARE(fixture.value("data.sources"), QString(R"([{"path":["a.txt","c.txt","b.txt"]},"mails.jsonl"])"));
     QCOMPARE(list.count(), 1);
     for (QComboBox* box : fixture.row("data.sources").editor().findChildren<QComboBox*>())
       if (box->findText("jsonl") >= 0) choose(*box, "jsonl");
     QCOMPARE(fixture.value("data.sources.1"), QString(R"({"path":"mails.jsonl","format":"jsonl"})"));
     QVERIFY(!separator->isVisibleTo(&fixture.row("data.sources"))); // which JSON lines have not
-    click(fixture.button("data.sources", "Remove this source"));
+    click(fixture.button("data.sources", "R&emove this source"));
     QCOMPARE(fixture.value("data.sources"), QString(R"([{"path":["a.txt","c.txt","b.txt"]}])"));
   }
 
   void firstSource() {
     PageFixture fixture("{\n  \"format\": 1\n}");
     fixture.chosen = {fixture.folder.filePath("a.txt")};
-    click(fixture.button("data.sources", "Add..."));
+    click(fixture.button("data.sources", "A&dd..."));
     QCOMPARE(fixture.value("data.sources"), QString("\"a.txt\""));
-    click(fixture.button("data.sources", "Remove"));
+    click(fixture.button("data.sources", "Re&move"));
     QCOMPARE(fixture.value("data"), QString());
   }
 
@@ -349,7 +349,7 @@ class TestFields : public QObject {
     QCOMPARE(fixture.value("tokenizer"), QString());
     QVERIFY(!fixture.row("tokenizer.file").isHidden());
     fixture.chosen = {fixture.folder.filePath("tokenizer.json")};
-    click(fixture.button("tokenizer.file", "Browse..."));
+    click(fixture.button("tokenizer.file", "&Browse..."));
     QCOMPARE(fixture.value("tokenizer"), QString(R"({"file":"tokenizer.json"})"));
     choose(kind, "The model folder's");
     QCOMPARE(fixture.text(), QString(sampleProject));

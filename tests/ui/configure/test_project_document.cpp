@@ -123,7 +123,7 @@ class TestProjectDocument : public QObject {
     QSignalSpy failed(&document, &ProjectDocument::saveFailed);
     document.save();
     QCOMPARE(failed.count(), 1);
-    QCOMPARE(failed[0][1].toBool(), false);
+    QVERIFY(!document.isChangedOnDisk());
   }
 
   void savingFails() {
@@ -147,11 +147,48 @@ class TestProjectDocument : public QObject {
     QSignalSpy saved(&document, &ProjectDocument::saved);
     document.save();
     QTRY_COMPARE(failed.count(), 1);
-    QCOMPARE(failed[0][1].toBool(), true);
+    QVERIFY(document.isChangedOnDisk());
     QCOMPARE(readAll(path("others.json")), QByteArray("{}"));
-    document.save(true);
+    document.keepMine();
+    QVERIFY(!document.isChangedOnDisk() && document.isDirty());
+    document.save();
     QTRY_COMPARE(saved.count(), 1);
     QVERIFY(readAll(path("others.json")).contains("256"));
+  }
+
+  /// Without being asked: whoever edits is to know before anything is made of the text.
+  void anotherProgramsChangeIsSeen() {
+    ProjectDocument document;
+    loadSample(document, "watched.json");
+    QSignalSpy disk(&document, &ProjectDocument::diskChanged);
+    QVERIFY(writeAll(path("watched.json"), "{}"));
+    QTRY_COMPARE(disk.count(), 1);
+    QVERIFY(document.isChangedOnDisk() && !document.isDirty());
+    QCOMPARE(toQt(document.text()), QString(sampleProject));
+    document.keepMine();
+    QVERIFY(!document.isChangedOnDisk() && document.isDirty());
+    // The same text from somebody else is no news.
+    QVERIFY(writeAll(path("watched.json"), sampleProject));
+    QTRY_VERIFY(!document.isDirty());
+    QVERIFY(!document.isChangedOnDisk());
+  }
+
+  void whatIsWrittenHereIsNoChange() {
+    ProjectDocument document;
+    loadSample(document, "own.json");
+    QSignalSpy disk(&document, &ProjectDocument::diskChanged);
+    QSignalSpy saved(&document, &ProjectDocument::saved);
+    int looks = 0;
+    for (int i = 0; i < 20; ++i) {
+      document.setValue("training.context", 1000 + i);
+      document.lookAtFile([&] { ++looks; });
+      document.save();
+      document.lookAtFile([&] { ++looks; });
+      QTRY_COMPARE(saved.count(), i + 1);
+    }
+    QTRY_COMPARE(looks, 40);
+    QCOMPARE(disk.count(), 0);
+    QVERIFY(!document.isDirty());
   }
 
   void saveAsKeepsWhatPathsMean() {

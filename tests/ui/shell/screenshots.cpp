@@ -3,6 +3,7 @@
 #include "app/program.h"
 #include "bridge/text.h"
 #include "configure/project_document.h"
+#include "configure/project_form.h"
 #include "shell/can_i_train.h"
 #include "shell/main_window.h"
 #include "shell/start_page.h"
@@ -79,9 +80,11 @@ std::vector<RunEvent> steps(int from, int count, std::int64_t total, double scal
 }
 
 struct Shown {
-  explicit Shown(const QString& name) {
+  explicit Shown(const QString& name, const QString& host = {}, bool answers = true) {
     auto owned = std::make_unique<ScriptedFeed>();
     feed = owned.get();
+    feed->hostName = host;
+    feed->answers = answers;
     session = std::make_unique<RunSession>(std::move(owned), name, QString());
     session->open();
   }
@@ -146,6 +149,30 @@ void trainStates(Album& album, const QString& theme) {
     page.show(nullptr);
   }
   {
+    Shown run("goose", {}, false);
+    page.show(run.session.get());
+    run.feed->tell(steps(1, 300, 2000));
+    album.take(page, theme + "-train-reading");
+    page.show(nullptr);
+  }
+  {
+    Shown run("goose");
+    page.show(run.session.get());
+    run.feed->end("/runs/goose: is not a run directory: it has no run.json", false);
+    album.take(page, theme + "-train-not-started");
+    page.show(nullptr);
+  }
+  {
+    Shown run("goose on box", "box");
+    page.show(run.session.get());
+    album.take(page, theme + "-train-connecting");
+    run.feed->lose();
+    album.take(page, theme + "-train-connecting-again");
+    run.feed->end("box answers: /runs/goose: there is no such run directory", false);
+    album.take(page, theme + "-train-not-reached");
+    page.show(nullptr);
+  }
+  {
     Shown run(longName);
     page.show(run.session.get());
     run.feed->tell(steps(100'000'000, 500, 2'000'000'000, 1e6));
@@ -206,6 +233,16 @@ void windowStates(Album& album, const QString& theme, Theme& colors, const QStri
   window.document().setValue("memory.vram_limit", "5MiB");
   QTest::qWait(3000);
   album.take(window, theme + "-configure-does-not-fit");
+  const QString file = folder + "/changed.json";
+  window.document().setValue("memory.vram_limit", "50MiB");
+  window.document().setValue("data.sources", "nothing-here.txt");
+  window.document().saveAs(file);
+  QTest::qWait(1000);
+  writeFile(file, readFile(file) + "\n");
+  QTest::qWait(3000);
+  window.findChild<ProjectForm*>()->reveal("data.sources");
+  album.take(window, theme + "-configure-changed-no-data");
+  takeNarrow("-configure-changed-no-data-narrow");
   window.document().startNew({});
 }
 

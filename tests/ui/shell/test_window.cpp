@@ -1,11 +1,17 @@
 // The window's manners: what it says of runs that die, where the focus is, how small it may be, what keys reach.
+#include "bridge/text.h"
+#include "charts/live_chart.h"
+#include "charts/plot_library.h"
 #include "configure/configure_page.h"
 #include "configure/field_row.h"
+#include "configure/form_section.h"
 #include "configure/project_document.h"
 #include "configure/project_form.h"
+#include "engine/hardware.h"
 #include "engine/runs.h"
 #include "shell/start_page.h"
 #include "style/elided_label.h"
+#include "train/alert_bar.h"
 #include "train/charts_panel.h"
 #include "train/train_page.h"
 #include "ui/shell/desk.h"
@@ -23,6 +29,7 @@
 #include <QScrollArea>
 #include <QTabWidget>
 #include <QToolBar>
+#include <QToolButton>
 
 using namespace millrace;
 using namespace millrace::test;
@@ -57,13 +64,32 @@ QMap<QChar, QStringList> mnemonicsOf(QMainWindow& window) {
   return all;
 }
 
+/// What nothing but the mouse and Tab reaches. Rows of a kind share one letter, that of the first; what resets a field
+/// has none.
+QStringList withoutMnemonic(QMainWindow& window) {
+  QSet<QString> reached;
+  QStringList found;
+  for (const QAbstractButton* button : window.findChildren<QAbstractButton*>()) {
+    const bool counts = qobject_cast<const QPushButton*>(button) || qobject_cast<const QToolButton*>(button);
+    if (!counts || !button->isVisible() || !button->isEnabled() || button->text().isEmpty()) continue;
+    if (qobject_cast<const QToolBar*>(button->parentWidget())) continue; // these have keys of their own
+    if (mnemonicOf(button->text()).isNull())
+      found << button->text();
+    else
+      reached << QString(button->text()).remove(u'&');
+  }
+  found.removeIf([&](const QString& text) { return text == u"Reset" || reached.contains(text); });
+  return found;
+}
+
 /// Of the page that is shown: what needs more room than it has, and cannot be scrolled to.
 QStringList clipped(QMainWindow& window) {
   QStringList found;
   for (QWidget* widget : window.findChildren<QWidget*>()) {
     if (!widget->isVisible()) continue;
     const bool counts = qobject_cast<QAbstractButton*>(widget) || qobject_cast<QLineEdit*>(widget) ||
-                        qobject_cast<QComboBox*>(widget) || qobject_cast<QLabel*>(widget);
+                        qobject_cast<QComboBox*>(widget) || qobject_cast<QLabel*>(widget) ||
+                        qobject_cast<QGroupBox*>(widget); // whose title is part of its least size
     if (!counts || qobject_cast<QAbstractScrollArea*>(widget->parentWidget())) continue;
     const QString name = QStringLiteral("%1 '%2' %3x%4 in %5")
                              .arg(widget->metaObject()->className(), widget->objectName() + widget->accessibleName())
@@ -119,6 +145,61 @@ class TestWindow : public QObject {
     window.showPage(MainWindow::Page::Train);
     desk.click("stopButton");
     TRY(desk.session()->feed().link() == FeedLink::Ended);
+  }
+
+  /// Its checkpoints are what is gone on from, whatever became of its records.
+  void aRunWhoseRecordsAreLostCanBeResumed_data() {
+    QTest::addColumn<QStringList>("emptied");
+    QTest::addColumn<bool>("removed");
+    QTest::newRow("metrics") << QStringList{"metrics.jsonl"} << false;
+    QTest::newRow("events") << QStringList{"events.jsonl"} << false;
+    QTest::newRow("both") << QStringList{"metrics.jsonl", "events.jsonl"} << false;
+    QTest::newRow("both are missing") << QStringList{"metrics.jsonl", "events.jsonl"} << true;
+  }
+  void aRunWhoseRecordsAreLostCanBeResumed() {
+    QTemporaryDir folder;
+    const QString project = writeTinyProject(folder.path(), "goose", 100'000);
+    const QString directory = folder.filePath("runs/goose-1");
+    Child child({"train", project, "--run-dir", directory, "--json", "--set", "checkpoint.every=5"});
+    QVERIFY(child.start());
+    QVERIFY(child.waitForOutput("\"step\":12,"));
+    child.signal(SIGINT);
+    QCOMPARE(child.wait().code, 4);
+    QFETCH(QStringList, emptied);
+    QFETCH(bool, removed);
+    for (const QString& name : emptied) {
+      QFile file(directory + '/' + name);
+      QVERIFY(removed ? file.remove() : file.resize(0));
+    }
+    Desk desk(folder.path());
+    desk.open().open(directory);
+    TRY(desk.isEnabled("resumeRunButton") && desk.isEnabled("resumeDetachedButton"));
+    QCOMPARE(desk.find<ElidedLabel>("runState")->text(), QString("Interrupted"));
+    TRY(desk.find<QPushButton>("resumeInterrupted"));
+    for (const QLabel* label : desk.window().findChild<StartPage*>()->findChildren<QLabel*>())
+      QVERIFY2(!label->text().startsWith("Step 0"), qPrintable(label->text())); // nobody knows which
+    desk.click("resumeRunButton");
+    TRY(desk.step() > 12);
+    desk.click("stopButton");
+    TRY(desk.isEnabled("resumeRunButton"));
+  }
+
+  void skippedRowsAreTold() {
+    QTemporaryDir folder;
+    const QString directory = folder.filePath("runs/goose-1");
+    QCOMPARE(runProgram({"train", writeTinyProject(folder.path(), "goose", 30), "--run-dir", directory}).code, 0);
+    QList<QByteArray> lines = readFile(directory + "/metrics.jsonl").split('\n');
+    lines[6] = "{\"step\": 7";
+    lines[8].clear();
+    writeFile(directory + "/metrics.jsonl", lines.join('\n'));
+    Desk desk(folder.path());
+    desk.open().open(directory);
+    TRY(desk.session() && desk.session()->feed().link() == FeedLink::Ended);
+    QCOMPARE(desk.session()->steps()->rows(), 28);
+    QStringList told;
+    for (int row = 0; row < desk.session()->log().rowCount(); ++row)
+      if (const auto& line = desk.session()->log().line(row); line.message.contains("skipped")) told << line.message;
+    QCOMPARE(told, QStringList("metrics.jsonl: 2 lines are not valid and are skipped, the first is line 7"));
   }
 
   /// What others broke off meanwhile is there when the page is shown.
@@ -186,7 +267,8 @@ class TestWindow : public QObject {
 
   void mnemonicsAreOfOneThingEach_data() {
     QTest::addColumn<QString>("page");
-    for (const char* page : {"start", "answer", "configure", "json", "no run", "running", "log", "paused", "ended"})
+    for (const char* page : {"start", "interrupted", "answer", "configure", "wrong", "changed", "json", "no run",
+                             "running", "log", "alerts", "paused", "ended"})
       QTest::newRow(page) << page;
   }
   void mnemonicsAreOfOneThingEach() {
@@ -198,16 +280,27 @@ class TestWindow : public QObject {
     if (page == "answer") {
       desk.click("askPlanner");
       TRY(desk.isEnabled("makeProject"));
+    } else if (page == "interrupted") {
+      QThreadPool::globalInstance()->waitForDone();
+      QCoreApplication::processEvents(); // what was looked for is not there
+      window.findChild<StartPage*>()->setInterrupted({{"a", "/a", "killed", 1, 1}, {"b", "/b", "killed", 1, 1}});
     } else if (page != "start") {
       window.open(project);
       TRY(window.document().isValid());
     }
+    if (page == "wrong") window.document().setValue("training.context", 0);
+    if (page == "wrong") TRY(window.document().error());
+    if (page == "changed") writeFile(project, readFile(project) + "\n");
+    if (page == "changed") TRY(desk.isEnabled("keepProject"));
     if (page == "json") window.findChild<ConfigurePage*>()->findChild<QTabWidget*>()->setCurrentIndex(1);
     if (page == "no run") window.showPage(MainWindow::Page::Train);
-    if (page == "running" || page == "log" || page == "paused" || page == "ended") {
+    if (page == "running" || page == "log" || page == "alerts" || page == "paused" || page == "ended") {
       window.findChild<QAction*>("startAction")->trigger();
       TRY(desk.step() >= 2);
       if (page == "log") desk.find<QTabWidget>("runTabs")->setCurrentIndex(1);
+      if (page == "alerts")
+        window.findChild<AlertBar*>()->setAlerts({{"a", "b", "c"}, {"a", "b", "c"}, {"a", "b", "c"}});
+      if (page == "alerts") desk.click("olderAlert");
       if (page == "paused") {
         desk.click("pauseButton");
         TRY(desk.isEnabled("continueButton"));
@@ -216,12 +309,38 @@ class TestWindow : public QObject {
         TRY(desk.isEnabled("resumeRunButton"));
       }
     }
-    const auto mnemonics = mnemonicsOf(window);
-    QVERIFY(mnemonics.size() > 4);
-    for (const QStringList& texts : mnemonics) QVERIFY2(texts.size() == 1, qPrintable(texts.join(", ")));
+    auto* form = window.findChild<ProjectForm*>();
+    auto* sections = form->findChild<QListWidget*>(QString(), Qt::FindDirectChildrenOnly);
+    for (int section = 0; section < (form->isVisible() ? sections->count() : 1); ++section) {
+      sections->setCurrentRow(section);
+      for (FormSection* each : form->findChildren<FormSection*>()) each->unfold();
+      const auto mnemonics = mnemonicsOf(window);
+      QVERIFY(mnemonics.size() > 4);
+      for (const QStringList& texts : mnemonics) QVERIFY2(texts.size() == 1, qPrintable(texts.join(", ")));
+      QCOMPARE(withoutMnemonic(window), QStringList());
+    }
     if (desk.session()) {
       desk.session()->discard();
       TRY(!window.runs().hasRunHere());
+    }
+  }
+
+  void menusHaveMnemonics() {
+    QTemporaryDir folder;
+    Desk desk(folder.path());
+    MainWindow& window = desk.open();
+    QList<QMenu*> menus;
+    for (const QAction* action : window.menuBar()->actions()) menus << action->menu();
+    menus << desk.find<QPushButton>("exportChart")->menu();
+    QCOMPARE(menus.size(), 5);
+    for (const QMenu* menu : menus) {
+      QSet<QChar> letters;
+      for (const QAction* action : menu->actions()) {
+        if (action->isSeparator()) continue;
+        const QChar letter = mnemonicOf(action->text());
+        QVERIFY2(!letter.isNull() && !letters.contains(letter), qPrintable(action->text()));
+        letters << letter;
+      }
     }
   }
 
@@ -244,11 +363,14 @@ class TestWindow : public QObject {
   void isAsSmallAsItNeedsToBe_data() {
     QTest::addColumn<int>("page");
     QTest::addColumn<QSize>("size");
-    for (const QSize size : {QSize(800, 600), QSize(800, 500), QSize(640, 480)})
+    for (const QSize size :
+         {QSize(800, 600), QSize(800, 500), QSize(640, 480), QSize()}) // the last: as small as it goes
       for (const auto& [page, name] :
            {std::pair{MainWindow::Page::Start, "start"}, std::pair{MainWindow::Page::Configure, "configure"},
             std::pair{MainWindow::Page::Train, "train"}})
-        QTest::addRow("%s %dx%d", name, size.width(), size.height()) << static_cast<int>(page) << size;
+        (size.isValid() ? QTest::addRow("%s %dx%d", name, size.width(), size.height())
+                        : QTest::addRow("%s, least", name))
+            << static_cast<int>(page) << size;
   }
   void isAsSmallAsItNeedsToBe() {
     QFETCH(int, page);
@@ -265,11 +387,19 @@ class TestWindow : public QObject {
     QVERIFY2(least.width() <= 640 && least.height() <= 480,
              qPrintable(QString("%1x%2").arg(least.width()).arg(least.height())));
     window.showPage(static_cast<MainWindow::Page>(page));
-    window.resize(size);
+    window.resize(size.isValid() ? size : least);
     QTest::qWait(50);
-    QCOMPARE(window.size(), size);
+    QCOMPARE(window.size(), size.isValid() ? size : least);
     const QStringList found = clipped(window);
     QVERIFY2(found.isEmpty(), qPrintable(found.join('\n')));
+    // Titles of charts stand upright beside their axis.
+    for (const LiveChart* chart : window.findChildren<LiveChart*>()) {
+      const auto* plot = chart->findChild<QCustomPlot*>();
+      if (!chart->isVisible() || plot->axisRect()->rect().isEmpty()) continue;
+      const double half = QFontMetricsF(plot->yAxis->labelFont()).horizontalAdvance(plot->yAxis->label()) / 2;
+      const double middle = plot->axisRect()->rect().center().y();
+      QVERIFY2(half < middle && half < plot->height() - middle, qPrintable(plot->yAxis->label()));
+    }
   }
 
   void tellsWhatIsMissing() {
@@ -282,11 +412,15 @@ class TestWindow : public QObject {
     TRY(desk.isEnabled("makeProject"));
     const QString reason = desk.find<QLabel>("answerReason")->text();
     QVERIFY2(reason.startsWith("Host memory is too small"), qPrintable(reason));
-    QString texts;
-    for (const QLabel* label : window.findChild<StartPage*>()->findChildren<QLabel*>())
-      if (label->isVisible()) texts += label->text() + '\n';
+    const auto textsShown = [&] {
+      QString texts;
+      for (const QLabel* label : window.findChild<StartPage*>()->findChildren<QLabel*>())
+        if (label->isVisible()) texts += label->text() + '\n';
+      return texts;
+    };
+    TRY(textsShown().contains("; limit: ")); // new labels are shown a little later
+    const QString texts = textsShown();
     QVERIFY2(!texts.contains("memory."), qPrintable(texts)); // no setting that is not on the page
-    QVERIFY2(texts.contains("; limit: "), qPrintable(texts));
     QVERIFY2(texts.contains("too much"), qPrintable(texts));
     // The worst comes first.
     const auto topOf = [&](const QString& title) {
@@ -295,6 +429,32 @@ class TestWindow : public QObject {
       return -1;
     };
     QTRY_VERIFY(topOf("Device memory") > 0 && topOf("Host memory") < topOf("Device memory"));
+  }
+
+  void asksWithWhatWouldCompute_data() {
+    QTest::addColumn<QString>("machine");
+    QTest::addColumn<QString>("words");
+    QTest::newRow("a GPU") << "h200"
+                           << "bf16; 65,536 tokens a step";
+    const bool gpu = gpuNotices(inspectMachine({})).empty() && !inspectMachine({}).nvidia.gpus.empty();
+    QTest::newRow("this machine") << "" << (gpu ? "bf16; 65,536 tokens a step" : "fp32; 4,096 tokens a step");
+  }
+  void asksWithWhatWouldCompute() {
+    QLocale::setDefault(QLocale(QLocale::English, QLocale::UnitedStates));
+    QTemporaryDir folder;
+    Desk desk(folder.path());
+    MainWindow& window = desk.open();
+    auto* machines = desk.find<QComboBox>("askMachine");
+    QFETCH(QString, machine);
+    machines->setCurrentIndex(machines->findData(machine));
+    desk.click("askPlanner");
+    TRY(desk.isEnabled("makeProject"));
+    QFETCH(QString, words);
+    const QString facts = desk.find<QLabel>("answerFacts")->text();
+    QVERIFY2(facts.contains(words), qPrintable(facts));
+    desk.click("makeProject");
+    QVERIFY(toQt(window.document().text()).contains(words.left(4)));
+    window.document().startNew({});
   }
 
   void thePageBarIsReachedByTab() {

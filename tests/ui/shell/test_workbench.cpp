@@ -286,6 +286,8 @@ class TestWorkbench : public QObject {
     QTest::addColumn<QString>("words");
     QTest::newRow("does not fit") << "memory.vram_limit=8KiB"
                                   << "device memory is too small";
+    QTest::newRow("no data") << "data.sources=nothing.txt"
+                             << "nothing.txt: there is no such file or folder";
     QTest::newRow("no project") << "training.steps=0"
                                 << "training.steps";
   }
@@ -304,6 +306,36 @@ class TestWorkbench : public QObject {
     QVERIFY2(text.contains(words), qPrintable(text));
     QVERIFY(!desk.session());
     QVERIFY(!QDir(folder.filePath("runs")).exists());
+    window.document().startNew({});
+  }
+
+  /// Nothing is begun while it is open which of two texts is meant.
+  void aFileThatOthersChangedIsNotStarted_data() {
+    QTest::addColumn<bool>("keep");
+    QTest::newRow("keep") << true;
+    QTest::newRow("reload") << false;
+  }
+  void aFileThatOthersChangedIsNotStarted() {
+    QTemporaryDir folder;
+    const QString project = writeTinyProject(folder.path(), "goose", 10);
+    Desk desk(folder.path());
+    MainWindow& window = desk.open();
+    window.open(project);
+    TRY(window.document().isValid());
+    window.showPage(MainWindow::Page::Start);
+    writeFile(project, readFile(project).replace("10", "20"));
+    QTest::keyClick(&window, Qt::Key_F5);
+    TRY(desk.isEnabled("keepProject"));
+    QVERIFY(window.page() == MainWindow::Page::Configure);
+    TRY(QApplication::focusWidget() == desk.find<QWidget>("keepProject"));
+    TRY(desk.find<QWidget>("keepProject")->height() > 10); // it has its place
+    QVERIFY(!desk.session());
+    QFETCH(bool, keep);
+    desk.click(keep ? "keepProject" : "reloadProject");
+    TRY(!desk.isEnabled("keepProject") && window.document().isValid());
+    QTest::keyClick(&window, Qt::Key_F5);
+    TRY(desk.session() && desk.session()->state() == RunState::Finished);
+    QCOMPARE(desk.step(), keep ? 10 : 20);
     window.document().startNew({});
   }
 

@@ -8,7 +8,7 @@ namespace millrace::test {
 class ScriptedFeed final : public ui::RunFeed {
  public:
   void open() override {
-    if (hostName.isEmpty()) setLink(ui::FeedLink::Connected);
+    if (hostName.isEmpty() && answers) setLink(ui::FeedLink::Connected);
   }
   void pause() override { asked << "pause"; }
   void resumeTraining() override { asked << "resume"; }
@@ -20,7 +20,10 @@ class ScriptedFeed final : public ui::RunFeed {
   bool hasFolder() const override { return isLocal() && folder; }
 
   void tell(const std::vector<RunEvent>& events) { Q_EMIT eventsArrived(events); }
-  void end(const QString& reason = {}) { setLink(ui::FeedLink::Ended, reason); }
+  void end(const QString& reason = {}, bool resumable = true) {
+    setResumable(resumable);
+    setLink(ui::FeedLink::Ended, reason);
+  }
   void lose() { setLink(ui::FeedLink::Reconnecting, "the connection was lost"); }
 
   void connected() { setLink(ui::FeedLink::Connected); }
@@ -28,8 +31,9 @@ class ScriptedFeed final : public ui::RunFeed {
   void answer(const QString& problem = {}) { endRequest(problem); }
 
   QStringList asked;
-  QString hostName;   ///< empty: this machine
-  bool folder = true; ///< is there
+  QString hostName;    ///< empty: this machine
+  bool folder = true;  ///< is there
+  bool answers = true; ///< at once
 };
 
 inline RunEvent step(std::int64_t number, double time, double loss = 2, std::int64_t total = 100) {

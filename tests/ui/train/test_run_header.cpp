@@ -63,6 +63,22 @@ class TestRunHeader : public QObject {
     QCOMPARE(stop->geometry(), before);
   }
 
+  void aLongNameHidesNoState() {
+    auto* feed = new ScriptedFeed;
+    RunSession session(std::unique_ptr<RunFeed>(feed), QString("a-long-name-").repeated(30), {});
+    session.open();
+    RunHeader header;
+    header.resize(500, 200);
+    header.setVisible(true);
+    header.show(&session);
+    auto* word = header.findChild<ElidedLabel*>("runState");
+    for (const RunState each : {RunState::Running, RunState::Saving, RunState::Interrupted}) {
+      feed->tell({state(each, 1, 1001)});
+      QCoreApplication::processEvents();
+      QVERIFY2(word->width() >= word->sizeHint().width(), qPrintable(word->text()));
+    }
+  }
+
   void saysThatItAsks() {
     Shown shown;
     shown.feed->tell({state(RunState::Running, 0, 1000), step(1, 1001, 3)});

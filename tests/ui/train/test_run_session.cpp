@@ -106,19 +106,22 @@ class TestRunSession : public QObject {
   void endsAndWhatCanBeDoneThen_data() {
     QTest::addColumn<int>("last");
     QTest::addColumn<bool>("steps");
+    QTest::addColumn<bool>("files");
     QTest::addColumn<bool>("resumable");
-    QTest::newRow("finished") << static_cast<int>(RunState::Finished) << true << false;
-    QTest::newRow("interrupted") << static_cast<int>(RunState::Interrupted) << true << true;
-    QTest::newRow("failed") << static_cast<int>(RunState::Failed) << true << true;
-    QTest::newRow("gone without a word") << static_cast<int>(RunState::Running) << true << true;
-    QTest::newRow("failed before the first step") << static_cast<int>(RunState::Failed) << false << false;
+    QTest::newRow("finished") << static_cast<int>(RunState::Finished) << true << true << false;
+    QTest::newRow("interrupted") << static_cast<int>(RunState::Interrupted) << true << true << true;
+    QTest::newRow("failed") << static_cast<int>(RunState::Failed) << true << true << true;
+    QTest::newRow("gone without a word") << static_cast<int>(RunState::Running) << true << true << true;
+    QTest::newRow("records are lost") << static_cast<int>(RunState::Preparing) << false << true << true;
+    QTest::newRow("failed before the first step") << static_cast<int>(RunState::Failed) << false << false << false;
   }
   void endsAndWhatCanBeDoneThen() {
     QFETCH(int, last);
     QFETCH(bool, steps);
+    QFETCH(bool, files);
     if (steps) m_feed->tell({step(1, 1001)});
     m_feed->tell({state(static_cast<RunState>(last), 1, 1002)});
-    m_feed->end();
+    m_feed->end({}, files);
     QVERIFY(!m_session->isLive());
     QTEST(m_session->canBeResumed(), "resumable");
   }
