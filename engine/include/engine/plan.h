@@ -53,7 +53,7 @@ struct PlannedTime {
   double computeBindsFrom = 0; ///< tokens a step above which compute alone binds; 0: it never does
 };
 
-/// Units are the layers, and the head with the final norm.
+/// Units are the layers, and the head with the final norm. The embedding tables are in VRAM where the head's state is.
 struct PlannedPlacement {
   std::string recompute;  ///< "full", "selective", "none"
   std::int64_t group = 1; ///< micro-batches that visit a layer before the next layer's turn
