@@ -54,6 +54,10 @@ Result<NvmlLibrary> NvmlLibrary::open(const char* file) {
   take(api.displayActive, {"nvmlDeviceGetDisplayActive"});
   take(api.powerLimit, {"nvmlDeviceGetEnforcedPowerLimit"});
   take(api.migMode, {"nvmlDeviceGetMigMode"});
+  take(api.utilization, {"nvmlDeviceGetUtilizationRates"});
+  take(api.power, {"nvmlDeviceGetPowerUsage"});
+  take(api.temperature, {"nvmlDeviceGetTemperature"});
+  take(api.fieldValues, {"nvmlDeviceGetFieldValues"});
   return nvml;
 }
 

@@ -46,6 +46,23 @@ struct NvmlProcess { // as _v2 and _v3 fill it
 };
 static_assert(sizeof(NvmlProcess) == 24);
 
+struct NvmlUtilization {
+  unsigned gpu, memory; // percent of the time since the driver last looked
+};
+static_assert(sizeof(NvmlUtilization) == 8);
+
+struct NvmlFieldValue {
+  unsigned fieldId, scopeId;
+  long long timestamp, latency; // microseconds
+  int type;
+  NvmlReturn code;
+  unsigned long long value; // of an unsigned type: the lower bytes
+};
+static_assert(sizeof(NvmlFieldValue) == 40);
+
+/// Bytes over the PCIe link since the driver was loaded, in 32 bits.
+enum : unsigned { nvmlFieldLinkSent = 197, nvmlFieldLinkReceived = 198 };
+
 /// Null: the driver's library has no such function. The first group is always there in a table that openNvml() gives.
 struct NvmlApi {
   NvmlReturn (*init)() = nullptr;
@@ -71,6 +88,10 @@ struct NvmlApi {
   NvmlReturn (*displayActive)(NvmlDevice, int* on) = nullptr; ///< a desktop runs on it, screen or not
   NvmlReturn (*powerLimit)(NvmlDevice, unsigned* milliwatts) = nullptr;
   NvmlReturn (*migMode)(NvmlDevice, unsigned* current, unsigned* pending) = nullptr;
+  NvmlReturn (*utilization)(NvmlDevice, NvmlUtilization*) = nullptr;
+  NvmlReturn (*power)(NvmlDevice, unsigned* milliwatts) = nullptr;
+  NvmlReturn (*temperature)(NvmlDevice, int sensor, unsigned* degrees) = nullptr;
+  NvmlReturn (*fieldValues)(NvmlDevice, int count, NvmlFieldValue*) = nullptr;
 };
 
 /// The loaded library; unloads it at the end. Not initialised: that is for whoever calls it.

@@ -253,6 +253,7 @@ StepMetrics RunLoop::metricsOf(const StepOutcome& outcome, double seconds, doubl
   m_correction = m_correction ? *m_correction + correctionShare * (ratio - *m_correction) : ratio;
   metrics.peak = {m_run.device->memoryUse(MemorySpace::Device).peak, m_run.device->memoryUse(MemorySpace::Host).peak};
   metrics.planned = {m_run.plan.total(MemoryTier::Device), m_run.plan.total(MemoryTier::Host)};
+  if (m_run.gpuMonitor) metrics.gpu = m_run.gpuMonitor->take();
   return metrics;
 }
 

@@ -158,6 +158,9 @@ class Preparation {
     options.overlap = training.overlap;
     MILLRACE_TRY(m_run.trainer, Trainer::create(*m_run.device, *m_run.pool, m_description.spec, m_run.plan, options));
     for (const std::string& notice : m_run.device->notices()) m_log.warning("{}", notice);
+    if (m_choice.gpu >= 0)
+      m_run.gpuMonitor =
+          std::make_unique<GpuMonitor>(m_profile.nvidia.gpus[static_cast<std::size_t>(m_choice.gpu)].pciAddress);
     return {};
   }
 

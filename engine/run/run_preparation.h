@@ -7,6 +7,7 @@
 #include "device/device.h"
 #include "engine/project.h"
 #include "engine/run_event.h"
+#include "hardware/gpu_monitor.h"
 #include "model/model_spec.h"
 #include "plan/step_time.h"
 #include "run/run_directory.h"
@@ -51,7 +52,8 @@ struct PreparedRun {
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<Device> device;
   std::unique_ptr<Trainer> trainer;
-  TrainerState state; ///< of the checkpoint, or of the beginning
+  std::unique_ptr<GpuMonitor> gpuMonitor; ///< null: the CPU computes
+  TrainerState state;                     ///< of the checkpoint, or of the beginning
 };
 
 /// Takes long: trains the tokenizer, tokenises, allocates, loads. With resume the state is that of the newest good

@@ -4,10 +4,17 @@
 #include "run/metrics_json.h"
 
 #include <fmt/format.h>
+#include <utility>
 
 namespace millrace {
 
 namespace {
+
+/// Key and member of each.
+constexpr std::pair<const char*, std::optional<double> GpuMetrics::*> gpuKeys[] = {
+    {"utilization", &GpuMetrics::utilization}, {"power_watts", &GpuMetrics::powerWatts},
+    {"temperature", &GpuMetrics::temperature}, {"memory_used", &GpuMetrics::memoryUsed},
+    {"link_in", &GpuMetrics::linkIn},          {"link_out", &GpuMetrics::linkOut}};
 
 class StepReader {
  public:
@@ -68,6 +75,11 @@ Json metricsToJson(const StepMetrics& metrics) {
                     {"data", numberToJson(metrics.stalls.waitData)}};
   json["peak"] = {{"device", metrics.peak.device}, {"host", metrics.peak.host}};
   json["planned"] = {{"device", metrics.planned.device}, {"host", metrics.planned.host}};
+  if (metrics.gpu) {
+    json["gpu"] = Json::object();
+    for (const auto& [key, member] : gpuKeys)
+      if (const auto& value = (*metrics.gpu).*member) json["gpu"][key] = numberToJson(*value);
+  }
   return json;
 }
 
@@ -119,6 +131,17 @@ Result<StepMetrics> metricsFromJson(const Json& json, const std::string& source)
     tiers.read("device", memory->device);
     tiers.read("host", memory->host);
     MILLRACE_CHECK(tiers.status());
+  }
+  if (reader.reader().has("gpu")) {
+    StepReader gpu(reader.reader().object("gpu"), source, "gpu.");
+    metrics.gpu.emplace();
+    for (const auto& [key, member] : gpuKeys) {
+      if (!gpu.reader().has(key)) continue;
+      double value = 0;
+      gpu.read(key, value);
+      (*metrics.gpu).*member = value;
+    }
+    MILLRACE_CHECK(gpu.status());
   }
   MILLRACE_CHECK(reader.status());
   return metrics;

@@ -35,6 +35,12 @@ StepMetrics sample() {
   metrics.stalls = {0.001, 0.002, 0.003, 0.004};
   metrics.peak = {123456789012, 5};
   metrics.planned = {123456789013, 6};
+  metrics.gpu = GpuMetrics{.utilization = 0.97,
+                           .powerWatts = 511.25,
+                           .temperature = {}, // not told
+                           .memoryUsed = 1e11,
+                           .linkIn = 4.9e10,
+                           .linkOut = 0};
   return metrics;
 }
 
@@ -51,6 +57,11 @@ class TestStepMetrics : public QObject {
     const auto back = stepMetricsFromJson(line, "metrics.jsonl");
     QVERIFY2(back.has_value(), back ? "" : back.error().message.c_str());
     QVERIFY(*back == metrics);
+    StepMetrics without = metrics; // the CPU computes
+    without.gpu.reset();
+    QVERIFY(*stepMetricsFromJson(toJson(without), "metrics.jsonl") == without);
+    const auto wrong = stepMetricsFromJson(R"({"step":1,"gpu":{"power_watts":"much"}})", "metrics.jsonl");
+    QVERIFY(!wrong && wrong.error().message.find("gpu.power_watts") != std::string::npos);
   }
 
   void lossBitsAreExact_data() {

@@ -117,6 +117,9 @@ ChartsPanel::ChartsPanel(QWidget* parent)
   m_link = addChart(tr("link"), tr("% of its peak"), QStringLiteral("linkChart"));
   m_memory = addChart(tr("memory"), {}, QStringLiteral("memoryChart"));
   m_stalls = addChart(tr("waiting"), tr("% of the step"), QStringLiteral("stallsChart"));
+  m_gpu = addChart(tr("GPU"), tr("% of the time"), QStringLiteral("gpuChart"));
+  m_gpu->setYAtLeast(Range{0, 100});
+  m_gpu->hide();
   m_link->setYAtLeast(Range{0, 100});
   m_stalls->setYAtLeast(Range{0, 10});
   m_memory->setYNumbers(AxisNumbers::Bytes);
@@ -151,6 +154,7 @@ ChartsPanel::~ChartsPanel() = default;
 
 LiveChart* ChartsPanel::addChart(const QString& quantity, const QString& unit, const QString& name) {
   auto* chart = new LiveChart(quantity, unit);
+  chart->setParent(m_grid->parentWidget()); // one that is not shown has no place in the grid
   chart->setObjectName(name);
   chart->setMinimumHeight(chartHeight);
   chart->setEmptyText(tr("No steps yet"));
@@ -159,7 +163,9 @@ LiveChart* ChartsPanel::addChart(const QString& quantity, const QString& unit, c
 }
 
 void ChartsPanel::show(RunSession* session) {
+  if (m_session) m_session->disconnect(this);
   m_session = session;
+  showGpu();
   for (LiveChart* chart : m_group.charts()) chart->clearSeries();
   if (!session) return;
   const auto steps = session->steps();
@@ -188,6 +194,8 @@ void ChartsPanel::show(RunSession* session) {
   add(m_stalls, StepColumn::StallOptimizer, tr("for AdamW"));
   add(m_stalls, StepColumn::StallCopyOut, tr("for copies out"));
   add(m_stalls, StepColumn::StallData, tr("for data"));
+  add(m_gpu, StepColumn::GpuUtilization, tr("computes"));
+  connect(session, &RunSession::stepped, this, &ChartsPanel::showGpu);
   m_group.fit();
 }
 
@@ -198,6 +206,14 @@ void ChartsPanel::setSmoothing(int position) {
   m_smoothingText->setText(position == 0 ? tr("off") : tr("%1 steps").arg(numberText(halfLife(weight), 3)));
   m_smoothingText->setToolTip(
       tr("Steps after which a value counts half; the weight of what came before is %1").arg(numberText(weight, 3)));
+}
+
+void ChartsPanel::showGpu() {
+  const bool has = m_session && m_session->hasGpu();
+  if (m_gpu->isHidden() == !has) return;
+  m_gpu->setVisible(has);
+  m_columns = 0;
+  arrange();
 }
 
 void ChartsPanel::resizeEvent(QResizeEvent* event) {
@@ -211,8 +227,12 @@ void ChartsPanel::arrange() {
   m_columns = columns;
   const std::vector<LiveChart*>& charts = m_group.charts();
   for (LiveChart* chart : charts) m_grid->removeWidget(chart);
-  for (int i = 0; i < static_cast<int>(charts.size()); ++i)
-    m_grid->addWidget(charts[static_cast<std::size_t>(i)], i / columns, i % columns);
+  int place = 0;
+  for (LiveChart* chart : charts) {
+    if (chart->isHidden()) continue;
+    m_grid->addWidget(chart, place / columns, place % columns);
+    ++place;
+  }
 }
 
 LiveChart* ChartsPanel::currentChart() const {

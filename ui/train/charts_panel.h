@@ -38,6 +38,7 @@ class ChartsPanel final : public QWidget {
 
   LiveChart* addChart(const QString& quantity, const QString& unit, const QString& name);
   void arrange();
+  void showGpu();
   void setSmoothing(int position);
   void chooseExport(Export format);
   LiveChart* currentChart() const;
@@ -56,6 +57,7 @@ class ChartsPanel final : public QWidget {
   LiveChart* m_link;
   LiveChart* m_memory;
   LiveChart* m_stalls;
+  LiveChart* m_gpu;               ///< shown where a driver tells of one
   LiveChart* m_current = nullptr; ///< the one that was used last
 };
 

@@ -38,7 +38,10 @@ QStringList stepColumnNames() {
           QStringLiteral("stall_weights_percent"),
           QStringLiteral("stall_optimizer_percent"),
           QStringLiteral("stall_copy_out_percent"),
-          QStringLiteral("stall_data_percent")};
+          QStringLiteral("stall_data_percent"),
+          QStringLiteral("gpu_utilization_percent"),
+          QStringLiteral("gpu_power_watts"),
+          QStringLiteral("gpu_temperature")};
 }
 
 QStringList evaluationColumnNames() {
@@ -56,6 +59,7 @@ std::vector<double> rowOf(const StepMetrics& metrics) {
     out = percentOfLink(link.bytesOut, link.secondsOut, link.peakOut, seconds);
   }
   const auto stall = [&](double waited) { return seconds > 0 ? 100 * waited / seconds : notKnown; };
+  const GpuMetrics gpu = metrics.gpu.value_or(GpuMetrics{});
   return {static_cast<double>(metrics.step),
           static_cast<double>(metrics.tokensTotal),
           metrics.time,
@@ -74,7 +78,10 @@ std::vector<double> rowOf(const StepMetrics& metrics) {
           stall(metrics.stalls.waitWeights),
           stall(metrics.stalls.waitOptimizer),
           stall(metrics.stalls.waitCopyOut),
-          stall(metrics.stalls.waitData)};
+          stall(metrics.stalls.waitData),
+          100 * gpu.utilization.value_or(notKnown),
+          gpu.powerWatts.value_or(notKnown),
+          gpu.temperature.value_or(notKnown)};
 }
 
 std::vector<double> rowOf(const Evaluation& evaluation, std::int64_t step, std::int64_t tokens, double time) {

@@ -29,6 +29,9 @@ enum class StepColumn {
   StallOptimizer,
   StallCopyOut,
   StallData,
+  GpuUtilization, ///< percent, as its driver tells
+  GpuPower,       ///< watts
+  GpuTemperature, ///< degrees Celsius
   Count,
 };
 

@@ -75,6 +75,16 @@ Look lookOf(const RunSession& session) {
   }
 }
 
+/// "GPU 97%, 511 W, 68 °C"; what its driver does not tell is left out.
+QString gpuText(const std::optional<GpuMetrics>& gpu) {
+  if (!gpu) return RunHeader::tr("GPU: its driver tells nothing");
+  QStringList parts;
+  if (gpu->utilization) parts << RunHeader::tr("%1%").arg(std::lround(100 * *gpu->utilization));
+  if (gpu->powerWatts) parts << RunHeader::tr("%1 W").arg(std::lround(*gpu->powerWatts));
+  if (gpu->temperature) parts << RunHeader::tr("%1 °C").arg(std::lround(*gpu->temperature));
+  return parts.isEmpty() ? QString() : RunHeader::tr("GPU %1").arg(parts.join(QStringLiteral(", ")));
+}
+
 QString figuresOf(const RunSession& session) {
   if (!session.last()) return {};
   const StepMetrics& last = *session.last();
@@ -88,6 +98,8 @@ QString figuresOf(const RunSession& session) {
   else if (session.feed().link() == FeedLink::Connected && session.isLive() && session.state() != RunState::Paused)
     parts << RunHeader::tr("%1 tokens/s").arg(shortCountText(last.tokensPerSecond));
   if (const auto left = session.secondsLeft()) parts << RunHeader::tr("%1 left").arg(durationText(*left));
+  if (const QString gpu = session.hasGpu() && session.isLive() ? gpuText(last.gpu) : QString(); !gpu.isEmpty())
+    parts << gpu;
   // Last, since the end is what a narrow window has no room for.
   parts << RunHeader::tr("%1 tokens").arg(shortCountText(static_cast<double>(last.tokensTotal)));
   return parts.join(QStringLiteral("  ·  "));

@@ -183,6 +183,7 @@ void RunSession::takeStep(const StepMetrics& metrics) {
   // Both tables count time from the run's first step.
   if (!m_last) m_validation->setTimeOrigin(metrics.time);
   m_last = metrics;
+  m_hasGpu = m_hasGpu || metrics.gpu.has_value();
   m_pace.step(metrics.time, metrics.seconds);
   const auto row = rowOf(metrics);
   m_newSteps.insert(m_newSteps.end(), row.begin(), row.end());

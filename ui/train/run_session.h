@@ -42,6 +42,8 @@ class RunSession final : public QObject {
   bool canBeResumed() const;
 
   const std::optional<StepMetrics>& last() const { return m_last; }
+  /// Whether a driver has told of a GPU in any step.
+  bool hasGpu() const { return m_hasGpu; }
   std::optional<double> progress() const;    ///< 0 to 1; nothing while the length is not known
   std::optional<double> secondsLeft() const; ///< nothing before there is a pace, or while the run stands still
   /// For how long nothing was heard of a run from which news is due: its pace says nothing any more.
@@ -87,6 +89,7 @@ class RunSession final : public QObject {
   QString m_stateReason;
   bool m_stopping = false;
   std::optional<StepMetrics> m_last;
+  bool m_hasGpu = false;
   std::optional<Evaluation> m_evaluation;
   std::int64_t m_checkpointStep = -1;
   QString m_checkpointPath;

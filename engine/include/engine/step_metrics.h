@@ -4,6 +4,7 @@
 #include "base/result.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,18 @@ struct MemoryMetrics {
   bool operator==(const MemoryMetrics&) const = default;
 };
 
+/// The GPU during the step as its driver tells, which counts what everybody does with it. What is not told is absent.
+struct GpuMetrics {
+  std::optional<double> utilization; ///< share of the time in which it computed
+  std::optional<double> powerWatts;
+  std::optional<double> temperature; ///< degrees Celsius
+  std::optional<double> memoryUsed;  ///< bytes
+  std::optional<double> linkIn;      ///< bytes a second, towards the GPU
+  std::optional<double> linkOut;
+
+  bool operator==(const GpuMetrics&) const = default;
+};
+
 struct StepMetrics {
   std::int64_t step = 0;       ///< 1 for the first
   std::int64_t totalSteps = 0; ///< that the run will have taken in the end, as far as is known now; 0: not known
@@ -64,6 +77,7 @@ struct StepMetrics {
   StallMetrics stalls;
   MemoryMetrics peak;
   MemoryMetrics planned;
+  std::optional<GpuMetrics> gpu; ///< absent where the CPU computes, or where the driver tells nothing
 
   bool operator==(const StepMetrics&) const = default;
 };

@@ -66,6 +66,12 @@ std::vector<RunEvent> steps(int from, int count, std::int64_t total, double scal
     metrics.stalls = {0.1, 0.05 + 0.05 * std::sin(i * 0.2), 0.02, 0};
     metrics.peak = {21'000'000'000, 96'000'000'000};
     metrics.planned = {22'000'000'000, 97'000'000'000};
+    metrics.gpu = GpuMetrics{.utilization = 0.96 + 0.02 * std::sin(i * 0.7),
+                             .powerWatts = 430,
+                             .temperature = 68,
+                             .memoryUsed = 2.2e10,
+                             .linkIn = 2.5e10,
+                             .linkOut = 8e9};
     events.push_back({metrics.time, i, metrics});
     if (i % 100 == 0) {
       events.push_back({metrics.time, i, Evaluation{metrics.loss + 0.1, std::exp(metrics.loss), 1.2, i % 200 == 0}});

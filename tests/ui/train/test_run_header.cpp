@@ -100,6 +100,24 @@ class TestRunHeader : public QObject {
     QVERIFY(!figures->text().contains("left") && !figures->text().contains("tokens/s"));
   }
 
+  void saysWhatTheGpuDoes() {
+    Shown shown;
+    auto* figures = shown.header.findChild<ElidedLabel*>("runFigures");
+    RunEvent first = step(1, 1001, 3), second = step(2, 1002, 3);
+    shown.feed->tell({state(RunState::Running, 0, 1000), first});
+    QVERIFY2(!figures->text().contains("GPU"), qPrintable(figures->text()));
+    GpuMetrics gpu;
+    gpu.utilization = 0.974;
+    gpu.powerWatts = 511.2;
+    std::get<StepMetrics>(second.body).gpu = gpu;
+    shown.feed->tell({second});
+    QVERIFY2(figures->text().contains("GPU 97%, 511 W"), qPrintable(figures->text()));
+    shown.feed->tell({step(3, 1003, 3)}); // its driver has gone
+    QVERIFY2(figures->text().contains("tells nothing"), qPrintable(figures->text()));
+    shown.feed->tell({state(RunState::Finished, 3, 1004)});
+    QVERIFY2(!figures->text().contains("GPU"), qPrintable(figures->text()));
+  }
+
   /// What the pace was is no promise while it stands still.
   void aPausedRunHasNoPace() {
     Shown shown;

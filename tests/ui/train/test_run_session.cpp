@@ -82,6 +82,13 @@ class TestRunSession : public QObject {
     QCOMPARE(at(StepColumn::LinkIn), 50.0); // of the time, the peak not being known
     QCOMPARE(at(StepColumn::StallData), 25.0);
     QVERIFY(std::isnan(at(StepColumn::PlannedHost)));
+    QVERIFY(std::isnan(at(StepColumn::GpuUtilization)) && std::isnan(at(StepColumn::GpuPower)));
+    metrics.gpu.emplace().utilization = 0.5;
+    metrics.gpu->temperature = 61;
+    row = rowOf(metrics);
+    QCOMPARE(at(StepColumn::GpuUtilization), 50.0);
+    QCOMPARE(at(StepColumn::GpuTemperature), 61.0);
+    QVERIFY(std::isnan(at(StepColumn::GpuPower)));
     metrics.links[0].peakIn = 600;
     row = rowOf(metrics);
     QCOMPARE(at(StepColumn::LinkIn), 25.0); // 150 bytes a second of 600
