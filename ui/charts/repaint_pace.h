@@ -1,6 +1,6 @@
-// When a chart may paint again: at most 30 times a second, and never so often that painting takes more than two thirds
-// of the time; where a frame takes over a tenth of a second, as over a slow remote connection, twice a second. Plain
-// values; times in seconds of any clock that does not go back.
+// When a chart may paint again: about 30 times a second at most, and never so often that painting takes more than two
+// thirds of the time; where a frame takes over a tenth of a second, as over a slow remote connection, twice a second.
+// Plain values; times in seconds of any clock that does not go back.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace millrace::ui {
 
 class RepaintPace {
  public:
-  static constexpr double fastest = 1.0 / 30;
+  static constexpr double fastest = 1.0 / 32; ///< timers come late, by whole milliseconds: 30 a second are reached
   static constexpr double slowest = 0.5;
 
   /// A frame was painted from `begin` to `end`.
