@@ -2,7 +2,6 @@
 
 #include "ops/ops.h"
 
-#include <algorithm>
 #include <cassert>
 #include <cstring>
 
@@ -82,10 +81,7 @@ void DeviceTables::beginGradients(const std::vector<std::shared_ptr<const Prepar
     compute.zero(sums.data, sums.bytes());
     return;
   }
-  std::vector<std::int32_t> rows;
-  for (const auto& micro : batch) rows.insert(rows.end(), micro->rowTokens.begin(), micro->rowTokens.end());
-  std::sort(rows.begin(), rows.end());
-  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  std::vector<std::int32_t> rows = rowsOfStep(batch);
   m_rowsOfStep = static_cast<std::int64_t>(rows.size());
   Stream& copyIn = *m_streams.copyIn;
   copyIn.hostTask([rows = std::move(rows), to = m_stagedStepRows] {

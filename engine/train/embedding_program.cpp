@@ -3,11 +3,22 @@
 #include "train/device_tables.h"
 #include "train/host_tables.h"
 
+#include <algorithm>
+
 namespace millrace {
 
 EmbeddingProgram::EmbeddingProgram(const TensorStore& store)
     : m_table(*findBlock(store.blocks(), BlockKind::Embedding)),
       m_positions(findBlock(store.blocks(), BlockKind::Positions)) {}
+
+std::vector<std::int32_t>
+EmbeddingProgram::rowsOfStep(const std::vector<std::shared_ptr<const PreparedMicroBatch>>& batch) {
+  std::vector<std::int32_t> rows;
+  for (const auto& micro : batch) rows.insert(rows.end(), micro->rowTokens.begin(), micro->rowTokens.end());
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  return rows;
+}
 
 std::unique_ptr<EmbeddingProgram> makeEmbeddingProgram(const ModelSpec& spec, const MemoryPlan& plan,
                                                        const PlannedMemory& memory, const TensorStore& store,

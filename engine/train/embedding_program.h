@@ -44,6 +44,10 @@ class EmbeddingProgram {
   /// are among the scalars.
   virtual double squares(std::size_t block) const = 0;
 
+ protected:
+  /// The rows of the table that the micro-batches use, each once, ascending.
+  static std::vector<std::int32_t> rowsOfStep(const std::vector<std::shared_ptr<const PreparedMicroBatch>>& batch);
+
  private:
   const std::size_t m_table;
   const std::optional<std::size_t> m_positions;

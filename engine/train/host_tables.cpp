@@ -4,8 +4,6 @@
 #include "device/cpu/ops/reduce.h"
 #include "ops/ops.h"
 
-#include <algorithm>
-#include <cassert>
 #include <cstring>
 
 namespace millrace {
@@ -76,10 +74,7 @@ void HostTables::beginGradients(const std::vector<std::shared_ptr<const Prepared
   copyOut.wait(m_store.ready(tableBlock()), Stall::Optimizer);
   if (positionBlock()) copyOut.wait(m_store.ready(*positionBlock()), Stall::Optimizer);
   if (m_sums->input) {
-    std::vector<std::int32_t> rows;
-    for (const auto& micro : batch) rows.insert(rows.end(), micro->rowTokens.begin(), micro->rowTokens.end());
-    std::sort(rows.begin(), rows.end());
-    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    std::vector<std::int32_t> rows = rowsOfStep(batch);
     const auto bytes = static_cast<Bytes>(rows.size()) * m_spec.hidden * 4;
     copyOut.hostTask([sums = m_sums, rows = std::move(rows)]() mutable { sums->inputRows = std::move(rows); });
     copyOut.zero(m_sums->input, bytes);
