@@ -196,7 +196,8 @@ Bytes Planning::driverBytes() const {
 Bytes Planning::programBytes(const Project& project, const ModelSpec& spec) const {
   if (!m_residentBytes) return assumedProgram;
   // More pages of libraries come in as their code is first run: those of CUDA are large, and how many of their
-  // neighbours the kernel maps with each differs from run to run, by up to 4% of what is resident now.
+  // neighbours the kernel maps with each differs from run to run (by 13 MiB over the runs of
+  // tests/bench/plan_table.py).
   return *m_residentBytes + *m_residentBytes / 20 + trainingProgram(project, spec, m_profile);
 }
 

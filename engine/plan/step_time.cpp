@@ -15,7 +15,7 @@ constexpr double attentionShareFp32 = 0.3;
 constexpr double attentionShareCpu = 0.25;
 constexpr double adamWBytes = 28; ///< of memory traffic a parameter: 16 read, 12 written
 /// Of the host memory's rate what AdamW there and the copies of a split update reach together: they get in each other's
-/// way. Measured on 16 cores and a link of 51 GiB/s: 0.70, and the host alone 0.85.
+/// way. From steps of tests/bench/results/steps-h200.txt: 0.70, and the host alone 0.85.
 constexpr double memoryShareOfSplit = 0.75;
 
 double over(double work, double rate) {

@@ -2,7 +2,6 @@
 
 #include "ops/ops.h"
 
-#include <cassert>
 #include <cstring>
 
 namespace millrace {
@@ -31,15 +30,6 @@ DeviceTables::DeviceTables(const ModelSpec& spec, const MemoryPlan& plan, const 
 
 TensorView DeviceTables::gradient(std::size_t block) const {
   return block == tableBlock() && m_headGradient.valid() ? m_headGradient : m_store.plane(block, Plane::Gradient);
-}
-
-double DeviceTables::squares(std::size_t) const {
-  assert(false && "sums of squares are on the device");
-  return 0;
-}
-
-void DeviceTables::rowsReady(Event) {
-  assert(false && "no rows are gathered");
 }
 
 namespace {

@@ -12,7 +12,7 @@ class DeviceTables final : public EmbeddingProgram {
   DeviceTables(const ModelSpec& spec, const MemoryPlan& plan, const PlannedMemory& memory, const TensorStore& store,
                Streams& streams, const TensorView& squares);
 
-  void rowsReady(Event event) override;
+  void rowsReady(Event) override {} // none are gathered
   void lookUp(const std::shared_ptr<const PreparedMicroBatch>& batch, const BatchViews& views,
               const TensorView& x) override;
   void beginGradients(const std::vector<std::shared_ptr<const PreparedMicroBatch>>& batch) override;
@@ -20,7 +20,7 @@ class DeviceTables final : public EmbeddingProgram {
                 std::byte* workspace) override;
   Event finishGradients() override;
   TensorView gradient(std::size_t block) const override;
-  double squares(std::size_t block) const override;
+  std::optional<double> squares(std::size_t) const override { return std::nullopt; }
 
  private:
   TensorView table(std::size_t block, Plane plane) const; ///< (rows, H)

@@ -23,8 +23,8 @@ class EmbeddingProgram {
   std::size_t tableBlock() const { return m_table; }
   std::optional<std::size_t> positionBlock() const { return m_positions; }
 
-  /// Of tables on the host: the rows that lookups use are current when this has happened (the rest of the table may
-  /// still be updating). Until it is set anew, and by default, the whole table's ready event holds.
+  /// The rows that lookups gather are current when this has happened (the rest of the table may still be updating).
+  /// Until it is set anew, and by default, the whole table's ready event holds.
   virtual void rowsReady(Event event) = 0;
 
   /// x (T, H) on the compute stream.
@@ -40,9 +40,9 @@ class EmbeddingProgram {
   virtual Event finishGradients() = 0;
   /// Of a block of this program, (elements) fp32.
   virtual TensorView gradient(std::size_t block) const = 0;
-  /// Of a block of this program whose table is on the host; valid after finishGradients()' event. On the device they
-  /// are among the scalars.
-  virtual double squares(std::size_t block) const = 0;
+  /// The sum of squares of a block of this program, once finishGradients()' event has happened; nullopt: it is on the
+  /// device, among the scalars.
+  virtual std::optional<double> squares(std::size_t block) const = 0;
 
  protected:
   /// The rows of the table that the micro-batches use, each once, ascending.

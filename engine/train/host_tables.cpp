@@ -146,7 +146,7 @@ Event HostTables::finishGradients() {
   return m_streams.copyOut->record();
 }
 
-double HostTables::squares(std::size_t block) const {
+std::optional<double> HostTables::squares(std::size_t block) const {
   return block == tableBlock() ? m_sums->tableSquares : m_sums->positionSquares;
 }
 

@@ -20,7 +20,7 @@ class HostTables final : public EmbeddingProgram {
                 std::byte* workspace) override;
   Event finishGradients() override;
   TensorView gradient(std::size_t block) const override { return m_store.plane(block, Plane::Gradient); }
-  double squares(std::size_t block) const override;
+  std::optional<double> squares(std::size_t block) const override;
 
  private:
   struct Sums; // shared with tasks on the copy streams

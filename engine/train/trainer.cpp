@@ -194,8 +194,8 @@ double Trainer::gradNorm() const {
   std::vector<double> squares;
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const bool table = blocks[b].kind == BlockKind::Embedding || blocks[b].kind == BlockKind::Positions;
-    const bool onHost = table && !m_runner->store().onDevice(b);
-    squares.push_back(onHost ? m_runner->embedding().squares(b) : m_runner->scalar(1 + b));
+    const std::optional<double> onHost = table ? m_runner->embedding().squares(b) : std::nullopt;
+    squares.push_back(onHost ? *onHost : m_runner->scalar(1 + b));
   }
   return gradientNorm(squares);
 }

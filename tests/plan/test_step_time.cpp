@@ -209,14 +209,22 @@ void TestStepTime::besideCopies() {
   QCOMPARE(predictStep(work, rates, false)[StepResource::HostAdamW], 11.5);
 }
 
+namespace {
+/// 120 parameters on the host, of which each that is moved takes so many bytes of the bus; no ends.
+StepWork workToSplit(double bytesIn, double bytesOut) {
+  StepWork work = roundWork();
+  work.hostUpdates = 120;
+  work.updateBytesIn = bytesIn;
+  work.updateBytesOut = bytesOut;
+  work.units = 1e9;
+  return work;
+}
+} // namespace
+
 /// 120 parameters at 10 a second would take 12 s. On the device 1 parameter takes 25 bytes of the bus, in and out
 /// together at 160 a second after the first 110: m are moved when (110 + 25 m) / 160 = (120 - m) / 10.
 void TestStepTime::splitBalances() {
-  StepWork work = roundWork();
-  work.hostUpdates = 120;
-  work.updateBytesIn = 13;
-  work.updateBytesOut = 12;
-  work.units = 1e9; // no ends
+  StepWork work = workToSplit(13, 12);
   const double moved = (120.0 / 10 - 110.0 / 160) / (25.0 / 160 + 1.0 / 10);
   const StepTime with = predictStep(work, roundRates(), true);
   QVERIFY(std::abs(with.updatedOnDevice - moved) < 1e-3 * moved);
@@ -238,11 +246,7 @@ void TestStepTime::splitBalances() {
 /// What is split touches the memory all the same: 120 parameters at 28 bytes, and 110 of weights, at three quarters of
 /// its rate.
 void TestStepTime::splitNeedsMemory() {
-  StepWork work = roundWork();
-  work.hostUpdates = 120;
-  work.updateBytesIn = 16;
-  work.updateBytesOut = 12;
-  work.units = 1e9; // no ends
+  const StepWork work = workToSplit(16, 12);
   StepRates rates = roundRates();
   const double traffic = 120 * 28 + 110;
   rates.hostMemory = traffic / 0.75 / 11;

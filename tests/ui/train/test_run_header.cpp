@@ -20,25 +20,18 @@ class TestRunHeader : public QObject {
  private Q_SLOTS:
   /// Why a run failed is what its user needs: whole in a narrow window, and never read as markup.
   void theReasonIsWhole() {
-    QTemporaryDir folder;
-    auto feed = std::make_unique<ScriptedFeed>();
-    ScriptedFeed* tell = feed.get();
-    RunSession session(std::move(feed), "goose", folder.path());
-    session.open();
-    RunHeader header;
-    header.resize(500, 200);
-    header.setVisible(true);
-    header.show(&session);
-    auto* word = header.findChild<ElidedLabel*>("runState");
-    auto* reason = header.findChild<QLabel*>("runReason");
-    tell->tell({state(RunState::Running, 0, 1000), step(1, 1001, 3)});
+    Shown shown;
+    shown.header.resize(500, 200);
+    auto* word = shown.header.findChild<ElidedLabel*>("runState");
+    auto* reason = shown.header.findChild<QLabel*>("runReason");
+    shown.feed->tell({state(RunState::Running, 0, 1000), step(1, 1001, 3)});
     QCOMPARE(word->text(), QString("Training"));
     QVERIFY(!reason->isVisible());
 
     constexpr const char* text =
         "10 steps in a row had a loss or gradient norm that is not <b>finite</b>; the last good checkpoint stands: "
         "lower training.learning_rate and resume or branch from it";
-    tell->tell({state(RunState::Failed, 1, 1002, text)});
+    shown.feed->tell({state(RunState::Failed, 1, 1002, text)});
     QCOMPARE(word->text(), QString("Failed"));
     QVERIFY(reason->isVisible());
     QCOMPARE(reason->text(), QString(text));
@@ -64,16 +57,11 @@ class TestRunHeader : public QObject {
   }
 
   void aLongNameHidesNoState() {
-    auto* feed = new ScriptedFeed;
-    RunSession session(std::unique_ptr<RunFeed>(feed), QString("a-long-name-").repeated(30), {});
-    session.open();
-    RunHeader header;
-    header.resize(500, 200);
-    header.setVisible(true);
-    header.show(&session);
-    auto* word = header.findChild<ElidedLabel*>("runState");
+    Shown shown({}, QString("a-long-name-").repeated(30));
+    shown.header.resize(500, 200);
+    auto* word = shown.header.findChild<ElidedLabel*>("runState");
     for (const RunState each : {RunState::Running, RunState::Saving, RunState::Interrupted}) {
-      feed->tell({state(each, 1, 1001)});
+      shown.feed->tell({state(each, 1, 1001)});
       QCoreApplication::processEvents();
       QVERIFY2(word->width() >= word->sizeHint().width(), qPrintable(word->text()));
     }
@@ -180,7 +168,8 @@ class TestRunHeader : public QObject {
 
  private:
   struct Shown {
-    explicit Shown(const QString& host = {}) : feed(new ScriptedFeed) {
+    explicit Shown(const QString& host = {}, const QString& name = "goose")
+        : feed(new ScriptedFeed), session(std::unique_ptr<RunFeed>(feed), name, folder.path()) {
       feed->hostName = host;
       session.open();
       header.resize(900, 200);
@@ -191,7 +180,7 @@ class TestRunHeader : public QObject {
 
     QTemporaryDir folder;
     ScriptedFeed* feed; ///< the session's
-    RunSession session{std::unique_ptr<RunFeed>(feed), "goose", folder.path()};
+    RunSession session;
     RunHeader header;
   };
 };
