@@ -71,9 +71,12 @@ class Adviser {
     if (training.scheduleGroup > 0)
       offer("leave the schedule's group to the planner", {{"training.schedule_group", "0"}},
             [](Project& p) { p.training.scheduleGroup = 0; });
-    if (training.precision == Precision::Fp32)
+    if (training.precision != Precision::Bf16)
       offer("compute in bf16, with fp32 masters as before", {{"training.precision", "bf16"}},
             [](Project& p) { p.training.precision = Precision::Bf16; });
+    if (training.precision == Precision::Fp32 && m_planning.target().gpu >= 0)
+      offer("let the GPU round the factors of matrix products to tf32", {{"training.precision", "tf32"}},
+            [](Project& p) { p.training.precision = Precision::Tf32; });
     if (training.clip == ClipMode::Exact)
       offer("let gradients wait in bf16 for the clip factor", {{"training.clip", "exact-bf16"}},
             [](Project& p) { p.training.clip = ClipMode::ExactBf16; });

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "device/stream.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -88,10 +89,14 @@ class Device {
 /// outlive it.
 std::unique_ptr<Device> createCpuDevice(ThreadPool& pool, Bytes deviceLimit, Bytes hostLimit);
 
+/// Called for host memory before it is touched: to say which pages it had best be made of. False: without effect.
+using HostMemoryAdvice = std::function<bool(void* data, Bytes bytes)>;
+
 /// The NVIDIA GPU cuda:index. Its device memory is capped as the CPU's is; what its driver and libraries take besides
 /// is not counted. Errors: a build without CUDA, no driver or one too old, no such GPU or one that is not supported, no
-/// memory. The pool touches host memory and must outlive the device.
-Result<std::unique_ptr<Device>> createCudaDevice(ThreadPool& pool, int index, Bytes deviceLimit, Bytes hostLimit);
+/// memory. The pool touches host memory and must outlive the device. advice: optional.
+Result<std::unique_ptr<Device>> createCudaDevice(ThreadPool& pool, int index, Bytes deviceLimit, Bytes hostLimit,
+                                                 HostMemoryAdvice advice = {});
 
 /// "cpu" or "cuda:N". Errors: BadInput for another name; createCudaDevice()'s.
 Result<std::unique_ptr<Device>> openDevice(const std::string& name, ThreadPool& pool, Bytes deviceLimit,

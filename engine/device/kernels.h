@@ -19,7 +19,8 @@ namespace millrace {
 /// c = op(a) op(b) [+ bias] [+ residual]            when accumulate is false
 /// c = c + op(a) op(b)                              when accumulate is true (c fp32; bias and residual absent)
 /// op is the transpose when its flag is set; op(a) is (M, K), op(b) is (K, N), c is (M, N). Rows may be strided.
-/// a, b: activation dtype. c: activation dtype or fp32.
+/// a, b: activation dtype. c: activation dtype or fp32. tf32: a device whose matrix units take fp32 operands rounded to
+/// 10 bits of fraction may multiply so; others, the CPU among them, multiply in fp32.
 struct MatmulArgs {
   TensorView a, b, c;
   bool transposeA = false;
@@ -27,6 +28,7 @@ struct MatmulArgs {
   bool accumulate = false;
   TensorView bias;     ///< (N), activation dtype; optional
   TensorView residual; ///< (M, N), activation dtype; optional; may be c itself
+  bool tf32 = false;
 };
 
 /// dBias[n] += sum over rows of dY, rows taken in a fixed order. dY (T, N) activation, rows may be strided; dBias (N)

@@ -25,7 +25,7 @@ Result<GpuMemory> gpuMemory(int) {
   return noCuda();
 }
 
-Result<std::unique_ptr<Device>> createCudaDevice(ThreadPool&, int, Bytes, Bytes) {
+Result<std::unique_ptr<Device>> createCudaDevice(ThreadPool&, int, Bytes, Bytes, HostMemoryAdvice) {
   return noCuda();
 }
 

@@ -35,6 +35,17 @@ void addTimes(TierTotals& sum, std::int64_t count, const TierTotals& totals) {
   for (std::size_t tier = 0; tier < memoryTiers; ++tier) sum.bytes[tier] += count * totals.bytes[tier];
 }
 
+/// Which of the layers on the host are held: `held` of `all`, evenly.
+class HeldLayers {
+ public:
+  HeldLayers(std::int64_t held, std::int64_t all) : m_held(std::min(held, all)), m_all(all) {}
+  bool contains(std::int64_t layer) const { return before(layer + 1) > before(layer); }
+
+ private:
+  std::int64_t before(std::int64_t layer) const { return (layer * m_held + m_all / 2) / m_all; }
+  std::int64_t m_held, m_all;
+};
+
 bool isTable(const BlockSpec& block) {
   return block.kind == BlockKind::Embedding || block.kind == BlockKind::Positions;
 }
@@ -45,6 +56,10 @@ std::int64_t HomeCounts::streamed() const {
   for (std::size_t home = 0; home < unitHomes; ++home)
     if (streams(static_cast<UnitHome>(home))) sum += layers[home];
   return sum;
+}
+
+std::int64_t HomeCounts::onHost() const {
+  return (*this)[UnitHome::Host] + (*this)[UnitHome::WeightsOnDevice];
 }
 
 HomeCounts countHomes(std::span<const UnitHome> homes) {
@@ -67,13 +82,14 @@ MemoryLayout::MemoryLayout(const ModelSpec& spec, const RunShape& shape, std::sh
   visitActivations(ofEachDevice(m_shape, into(m_fixed)));
   for (std::size_t home = 0; home < unitHomes; ++home) {
     const auto unitHome = static_cast<UnitHome>(home);
-    visitState(0, unitHome, into(m_layerTotals[home]));
+    visitState(0, unitHome, false, into(m_layerTotals[home]));
     visitResident(0, unitHome, into(m_layerTotals[home]));
-    visitState(units().size() - 1, unitHome, into(m_headTotals[home]));
+    visitState(units().size() - 1, unitHome, false, into(m_headTotals[home]));
     visitResident(units().size() - 1, unitHome, into(m_headTotals[home]));
     visitTables(unitHome, into(m_headTotals[home]));
     visitRows(unitHome, ofEachDevice(m_shape, into(m_headTotals[home])));
   }
+  visitState(0, UnitHome::Host, true, into(m_held));
 }
 
 /// Whether the head multiplies by the block.
@@ -93,7 +109,7 @@ Bytes MemoryLayout::waitingBytes(BlockKind kind) const {
 
 /// State of a block in the tiers of its unit's home.
 template <class Add>
-void MemoryLayout::visitBlock(std::size_t index, UnitHome home, const Add& add) const {
+void MemoryLayout::visitBlock(std::size_t index, UnitHome home, bool held, const Add& add) const {
   const BlockSpec& block = blocks()[index];
   const MemoryTier weights = home == UnitHome::Device ? Device : home == UnitHome::Disk ? Disk : Host;
   const MemoryTier update = home == UnitHome::Device ? Device : onDisk(home) ? Disk : Host;
@@ -109,7 +125,7 @@ void MemoryLayout::visitBlock(std::size_t index, UnitHome home, const Add& add) 
     if (isTable(block) && !isHeadMatrix(index)) plane(Plane::Gradient, Device, MemoryCategory::GradientSlots, 4);
     return;
   }
-  const Bytes waiting = waitingBytes(block.kind);
+  const Bytes waiting = held ? 4 : waitingBytes(block.kind);
   if (waiting > 0) plane(Plane::Gradient, weights, MemoryCategory::WaitingGradients, waiting);
   if (waiting < 4 && m_shape.group < m_shape.microBatches)
     plane(Plane::Partial, weights, MemoryCategory::WaitingGradients, 4);
@@ -118,13 +134,13 @@ void MemoryLayout::visitBlock(std::size_t index, UnitHome home, const Add& add) 
 template <class Add>
 void MemoryLayout::visitTables(UnitHome head, const Add& add) const {
   for (std::size_t b = 0; b < blocks().size(); ++b)
-    if (isTable(blocks()[b])) visitBlock(b, tablesHome(head), add);
+    if (isTable(blocks()[b])) visitBlock(b, tablesHome(head), false, add);
 }
 
 template <class Add>
-void MemoryLayout::visitState(std::size_t unit, UnitHome home, const Add& add) const {
+void MemoryLayout::visitState(std::size_t unit, UnitHome home, bool held, const Add& add) const {
   for (const std::size_t b : units()[unit].blocks)
-    if (!isTable(blocks()[b])) visitBlock(b, home, add);
+    if (!isTable(blocks()[b])) visitBlock(b, home, held, add);
 }
 
 /// What the device has of a unit alone.
@@ -271,10 +287,17 @@ TierTotals MemoryLayout::totals(const HomeCounts& counts) const {
   TierTotals totals = m_fixed;
   for (std::size_t home = 0; home < unitHomes; ++home) addTimes(totals, counts.layers[home], m_layerTotals[home]);
   addTimes(totals, 1, m_headTotals[static_cast<std::size_t>(counts.head)]);
+  totals[Host] += counts.held * heldLayerBytes();
   visitSlots(counts, ofEachDevice(m_shape, into(totals)));
   visitUpdateSlots(counts, into(totals));
   visitDiskBuffers(counts, into(totals));
   return totals;
+}
+
+HomeCounts MemoryLayout::counts(std::span<const UnitHome> homes) const {
+  HomeCounts counts = countHomes(homes);
+  if (m_shape.clip == ClipMode::Off) counts.held = std::min(m_shape.heldLayers, counts.onHost());
+  return counts;
 }
 
 MemoryPlan MemoryLayout::plan(std::vector<UnitHome> homes) const {
@@ -283,9 +306,15 @@ MemoryPlan MemoryLayout::plan(std::vector<UnitHome> homes) const {
   const auto add = [&](const auto& name, MemoryTier tier, MemoryCategory category, Bytes bytes) {
     if (bytes > 0) plan.allocations.push_back({name(), tier, category, alignUp(bytes)});
   };
-  const HomeCounts counts = countHomes(homes);
+  const HomeCounts counts = this->counts(homes);
   visitTables(counts.head, add);
-  for (std::size_t u = 0; u < units().size(); ++u) visitState(u, homes[u], add);
+  const HeldLayers held(counts.held, counts.onHost());
+  std::int64_t onHost = 0;
+  for (std::size_t u = 0; u < units().size(); ++u) {
+    const bool candidate =
+        !units()[u].isHead() && (homes[u] == UnitHome::Host || homes[u] == UnitHome::WeightsOnDevice);
+    visitState(u, homes[u], candidate && held.contains(onHost++), add);
+  }
   for (std::size_t u = 0; u < units().size(); ++u) visitResident(u, homes[u], add);
   visitSlots(counts, ofEachDevice(m_shape, add));
   visitUpdateSlots(counts, add);

@@ -17,12 +17,14 @@ namespace millrace {
 struct HomeCounts {
   std::array<std::int64_t, unitHomes> layers{};
   UnitHome head = UnitHome::Host;
+  std::int64_t held = 0; ///< RunShape::heldLayers
   std::int64_t& operator[](UnitHome home) { return layers[static_cast<std::size_t>(home)]; }
   std::int64_t operator[](UnitHome home) const { return layers[static_cast<std::size_t>(home)]; }
   std::int64_t streamed() const; ///< layers whose weights come in for each pass
+  std::int64_t onHost() const;   ///< layers that AdamW updates in host memory
 };
 
-/// homes by unit of unitsOf().
+/// homes by unit of unitsOf(). No layer is held.
 HomeCounts countHomes(std::span<const UnitHome> homes);
 
 /// What all layouts of a model share.
@@ -49,24 +51,27 @@ class MemoryLayout {
 
   /// What plan() would add up to; takes no time that grows with the model.
   TierTotals totals(const HomeCounts& counts) const;
-  TierTotals totals(std::span<const UnitHome> homes) const { return totals(countHomes(homes)); }
+  TierTotals totals(std::span<const UnitHome> homes) const { return totals(counts(homes)); }
+  HomeCounts counts(std::span<const UnitHome> homes) const;
   MemoryPlan plan(std::vector<UnitHome> homes) const;
 
   /// Bytes a parameter that AdamW alone reads and writes: moments, and the remainder of split weights.
   Bytes updateBytes() const;
   /// Bytes a parameter of a block's gradient while it waits for the clip factor; 0: it does not wait.
   Bytes waitingBytes(BlockKind kind) const;
+  /// Host memory that a held layer takes more than one whose gradient does not wait.
+  Bytes heldLayerBytes() const { return m_held[MemoryTier::Host] - m_layerTotals[0][MemoryTier::Host]; }
 
  private:
   bool isHeadMatrix(std::size_t block) const;
 
   /// Each gives add(name, tier, category, bytes) for each allocation; name() makes the text.
   template <class Add>
-  void visitBlock(std::size_t block, UnitHome home, const Add& add) const;
+  void visitBlock(std::size_t block, UnitHome home, bool held, const Add& add) const;
   template <class Add>
   void visitTables(UnitHome head, const Add& add) const;
   template <class Add>
-  void visitState(std::size_t unit, UnitHome home, const Add& add) const;
+  void visitState(std::size_t unit, UnitHome home, bool held, const Add& add) const;
   template <class Add>
   void visitResident(std::size_t unit, UnitHome home, const Add& add) const;
   template <class Add>
@@ -89,6 +94,7 @@ class MemoryLayout {
   const BatchLayout m_batch;
   TierTotals m_fixed;                                            ///< whatever the homes
   std::array<TierTotals, unitHomes> m_layerTotals, m_headTotals; ///< by home
+  TierTotals m_held;                                             ///< of a layer with the home Host that is held
 };
 
 } // namespace millrace

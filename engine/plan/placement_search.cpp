@@ -21,9 +21,26 @@ double PlacementSearch::costOf(const HomeCounts& counts) const {
   return predictStep(m_count.work(counts), m_goal.rates, m_goal.splitUpdates).cost();
 }
 
-/// Whether it fits.
-bool PlacementSearch::consider(const HomeCounts& counts, std::optional<Placement>& best) const {
-  if (!within(m_layout.totals(counts), m_goal.limits)) return false;
+/// Up to `most`, and no more than are on the host.
+std::int64_t PlacementSearch::layersToHold(const HomeCounts& counts, std::int64_t most) const {
+  if (m_layout.shape().clip != ClipMode::Off || m_goal.rates.sharedCores) return 0;
+  const double layers =
+      updatesToHold(m_count.work(counts), m_goal.rates) / static_cast<double>(m_layout.units().front().elements);
+  most = std::min(most, counts.onHost());
+  const auto fewer = std::min(most, static_cast<std::int64_t>(std::floor(layers)));
+  HomeCounts less = counts, more = counts;
+  less.held = fewer;
+  more.held = std::min(most, fewer + 1);
+  return costOf(more) < costOf(less) ? more.held : less.held;
+}
+
+/// Whether it fits. Layers are held as far as there is memory for them.
+bool PlacementSearch::consider(HomeCounts counts, std::optional<Placement>& best) const {
+  const TierTotals totals = m_layout.totals(counts);
+  if (!within(totals, m_goal.limits)) return false;
+  const Bytes room = m_goal.limits[MemoryTier::Host] - totals[MemoryTier::Host];
+  const Bytes ofLayer = m_layout.heldLayerBytes();
+  counts.held = layersToHold(counts, ofLayer > 0 ? room / ofLayer : m_layers);
   const double cost = costOf(counts);
   if (!best || cost < best->cost) best = Placement{counts, cost};
   return true;
@@ -46,7 +63,9 @@ std::int64_t PlacementSearch::most(std::int64_t limit, const Set& set, MemoryTie
 /// cannot be the best, a cost that is less. Nothing is faster than all of them in host memory.
 double PlacementSearch::placeRest(HomeCounts counts, std::optional<Placement>& best) const {
   using enum UnitHome;
-  const double least = costOf(counts);
+  HomeCounts ideal = counts;
+  ideal.held = layersToHold(counts, m_layers);
+  const double least = costOf(ideal);
   if (best && least >= best->cost) return least;
   const TierTotals totals = m_layout.totals(counts);
   if (totals[MemoryTier::Device] > m_goal.limits[MemoryTier::Device]) return INFINITY;
@@ -59,7 +78,9 @@ double PlacementSearch::placeRest(HomeCounts counts, std::optional<Placement>& b
     changed[Disk] = disk;
     return changed;
   };
-  if (!consider(counts, here) && m_goal.limits[MemoryTier::Disk] > 0) {
+  // Layers on disk make room for gradients that are held.
+  const bool fits = consider(counts, here);
+  if ((!fits || here->counts.held < ideal.held) && m_goal.limits[MemoryTier::Disk] > 0) {
     if (rest <= tryAll) {
       for (std::int64_t disk = 0; disk <= rest; ++disk)
         for (std::int64_t moments = 0; moments <= rest - disk; ++moments) consider(with(moments, disk), here);
@@ -67,7 +88,8 @@ double PlacementSearch::placeRest(HomeCounts counts, std::optional<Placement>& b
       // Of three homes and one limit the best mixture is one of two.
       const auto mix = [&](const auto& set) {
         const std::int64_t n = most(rest, set, MemoryTier::Host);
-        for (std::int64_t near = std::max<std::int64_t>(0, n - 1); near <= n; ++near) consider(set(near), here);
+        for (std::int64_t near = std::max<std::int64_t>(0, n - 1 - ideal.held); near <= n; ++near)
+          consider(set(near), here);
       };
       mix([&](std::int64_t n) { return with(rest - n, 0); });
       mix([&](std::int64_t n) { return with(0, rest - n); });

@@ -39,7 +39,8 @@ class PlacementSearch {
   std::vector<UnitHome> heads() const;
   std::int64_t mostOnDevice(UnitHome head) const;
   double costOf(const HomeCounts& counts) const;
-  bool consider(const HomeCounts& counts, std::optional<Placement>& best) const;
+  std::int64_t layersToHold(const HomeCounts& counts, std::int64_t most) const;
+  bool consider(HomeCounts counts, std::optional<Placement>& best) const;
   double placeRest(HomeCounts counts, std::optional<Placement>& best) const;
   void searchHead(UnitHome head, std::optional<Placement>& best) const;
   template <class Set>

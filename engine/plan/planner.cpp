@@ -65,7 +65,7 @@ std::vector<Candidate> candidates(const PlanRequest& request) {
     for (const int slots : {4, 3})
       for (const Recompute policy : {Full, Selective, None}) add(policy, true, group, slots);
   }
-  // With clipping off updates run all the time, and forward does not wait for them.
+  // With clipping off updates run all the time: gradients that are held do for forward what splitting would.
   if (request.splitUpdates && request.shape.clip != ClipMode::Off)
     for (std::size_t i = 0, count = all.size(); i < count; ++i) {
       all.push_back(all[i]);
@@ -173,8 +173,8 @@ Result<PlannedStep> planInference(const ModelSpec& spec, const PlanRequest& requ
 }
 
 /// Doubles the batches until compute binds, then halves the interval.
-double computeBindsFrom(const StepCount& count, const PlannedStep& step, const StepRates& rates, bool split) {
-  const HomeCounts counts = countHomes(step.memory.homes);
+double computeBindsFrom(const StepCount& count, const HomeCounts& counts, const PlannedStep& step,
+                        const StepRates& rates, bool split) {
   const auto binds = [&](double batches) {
     return predictStep(count.work(counts, batches), rates, split).computeBinds;
   };
@@ -200,7 +200,7 @@ PlannedStep predict(const MemoryLayout& layout, const PlanRequest& request, Memo
   step.work = count.work(step.memory.homes);
   const bool split = step.memory.shape.updateSlots > 0;
   step.time = predictStep(step.work, rates, split);
-  step.computeBindsFrom = computeBindsFrom(count, step, rates, split);
+  step.computeBindsFrom = computeBindsFrom(count, layout.counts(step.memory.homes), step, rates, split);
   if (split) {
     const double movable = step.work.hostUpdates - step.work.tableUpdates;
     step.memory.deviceUpdateShare = movable > 0 ? std::min(1.0, step.time.updatedOnDevice / movable) : 0;
@@ -300,7 +300,9 @@ Result<PlannedStep> fastestStep(const ModelSpec& spec, const PlanRequest& reques
     chosen = candidate;
   }
   if (!chosen) return badInput("no time can be predicted for this machine: a rate is 0 or not a number");
-  const MemoryLayout layout(spec, shapeOf(request, *chosen), parts);
+  RunShape shape = shapeOf(request, *chosen);
+  shape.heldLayers = best->counts.held;
+  const MemoryLayout layout(spec, shape, parts);
   return predict(layout, request, layout.plan(spreadHomes(best->counts)));
 }
 

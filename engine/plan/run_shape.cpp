@@ -3,7 +3,7 @@
 namespace millrace {
 
 std::string_view toString(Precision precision) {
-  return precision == Precision::Fp32 ? "fp32" : "bf16";
+  return precision == Precision::Fp32 ? "fp32" : precision == Precision::Tf32 ? "tf32" : "bf16";
 }
 
 std::string_view toString(ClipMode mode) {

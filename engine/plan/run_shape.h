@@ -23,14 +23,17 @@ struct RunShape {
   Recompute recompute = Recompute::Full;
   int slots = 2; ///< weight buffers that layers stream through
   bool offloadActivations = false;
-  int activationSlots = 0;      ///< device buffers of kept activations when they are offloaded
-  int updateSlots = 0;          ///< device buffers in which AdamW updates pieces of blocks whose state is on the host
+  int activationSlots = 0; ///< device buffers of kept activations when they are offloaded
+  int updateSlots = 0;     ///< device buffers in which AdamW updates pieces of blocks whose state is on the host
+  /// With clipping off: layers with their state in host memory, spread evenly, whose gradients wait there for the next
+  /// forward, so that AdamW has as much to do in forward as in backward.
+  std::int64_t heldLayers = 0;
   int devices = 1;              ///< that share the state on the host, each on micro-batches of its own
   bool training = true;         ///< false: weights alone, forward alone
   std::int64_t cacheTokens = 0; ///< positions of a key/value cache, for generation
 
   std::int64_t tokens() const { return rows * context; } ///< of a micro-batch
-  DType activationType() const { return precision == Precision::Fp32 ? DType::F32 : DType::BF16; }
+  DType activationType() const { return precision == Precision::Bf16 ? DType::BF16 : DType::F32; }
   Bytes weightBytes() const { return bytesPerElement(activationType()); }
 };
 

@@ -17,6 +17,9 @@ constexpr double adamWBytes = 28; ///< of memory traffic a parameter: 16 read, 1
 /// Of the host memory's rate what AdamW there and the copies of a split update reach together: they get in each other's
 /// way. From steps of tests/bench/results/steps-h200.txt: 0.70, and the host alone 0.85.
 constexpr double memoryShareOfSplit = 0.75;
+/// Of the host memory's rate what work on single rows of tables reaches. From steps of 16,384, 65,536 and 262,144
+/// tokens there, which waited 0.03, 0.11 and 0.28 s for rows: 0.5 to 0.28.
+constexpr double memoryShareOfRows = 0.35;
 
 double over(double work, double rate) {
   return work <= 0 ? 0 : rate > 0 ? work / rate : 1e30; // what cannot be done takes for ever
@@ -37,12 +40,20 @@ double disk(const PhaseWork& phase, const StepRates& rates) {
 }
 
 /// AdamW on host threads, slower while copies go on; only ever slower.
-double hostAdamW(double parameters, double copying, const StepRates& rates) {
+double hostAdamWBeside(double parameters, double copying, const StepRates& rates) {
   const double beside = over(parameters, std::min(rates.update, rates.updateBesideCopies));
   if (beside <= copying) return beside;
   if (!(rates.update > 0)) return over(parameters, 0);
   const double slower = 1 - std::min(1.0, rates.updateBesideCopies / rates.update);
   return copying * slower + parameters / rates.update;
+}
+
+/// The same beside a phase's copies, with so many bytes more each way: they have the host's memory in common.
+double hostAdamW(double parameters, const PhaseWork& phase, const StepRates& rates, double moreIn = 0,
+                 double moreOut = 0) {
+  const double in = phase.in + moreIn, out = phase.out + moreOut;
+  const double memory = rates.hostMemory > 0 ? (adamWBytes * parameters + in + out) / rates.hostMemory : 0;
+  return parameters > 0 ? std::max(memory, hostAdamWBeside(parameters, bus(in, out, rates), rates)) : 0;
 }
 
 /// Everything takes its turn on the same cores; a copy keeps one of them busy.
@@ -78,12 +89,26 @@ Beside besideForward(const StepWork& work, const StepRates& rates, double phase,
   const double updated = work.hostUpdates + work.diskUpdates - moved;
   const bool limited = moved > 0 && rates.hostMemory > 0;
   const double memory = limited ? (in + out + updated * adamWBytes) / (memoryShareOfSplit * rates.hostMemory) : 0;
-  return {std::max({phase, computing + over(moved, rates.deviceUpdate), copying}), hostAdamW(updated, copying, rates),
-          memory};
+  return {std::max({phase, computing + over(moved, rates.deviceUpdate), copying}),
+          hostAdamW(updated, work.forward, rates, moved * work.updateBytesIn, moved * work.updateBytesOut), memory};
 }
 
-/// How many: as many as balance the host's time and the bus's. The time is convex in their number, so that the interval
-/// can be narrowed.
+/// Where a convex function of 0 to `most` is least; of several places the first.
+template <class Function>
+double leastOf(double most, const Function& function) {
+  double least = 0;
+  for (int i = 0; i < 40; ++i) {
+    const double first = least + (most - least) / 3;
+    const double second = most - (most - least) / 3;
+    if (function(first) <= function(second))
+      most = second;
+    else
+      least = first;
+  }
+  return most;
+}
+
+/// How many: as many as balance the host's time and the bus's.
 double movedUpdates(const StepWork& work, const StepRates& rates, double phase, double computing, double units) {
   const Beside none = besideForward(work, rates, phase, computing, 0);
   if (none.host <= none.forward) return 0;
@@ -91,16 +116,8 @@ double movedUpdates(const StepWork& work, const StepRates& rates, double phase, 
     const Beside beside = besideForward(work, rates, phase, computing, moved);
     return beside.seconds() + beside.end(units);
   };
-  double least = 0, most = work.hostUpdates - work.tableUpdates;
-  for (int i = 0; i < 40; ++i) {
-    const double first = least + (most - least) / 3;
-    const double second = most - (most - least) / 3;
-    if (seconds(first) <= seconds(second))
-      most = second;
-    else
-      least = first;
-  }
-  return seconds(most) < none.seconds() + none.end(units) ? most : 0;
+  const double moved = leastOf(work.hostUpdates - work.tableUpdates, seconds);
+  return seconds(moved) < none.seconds() + none.end(units) ? moved : 0;
 }
 
 /// What a phase waits for: its busiest resource.
@@ -128,9 +145,26 @@ Phase busiest(const PhaseWork& work, const StepRates& rates, double computing) {
   return phase;
 }
 
+/// With updates in backward: nothing is updated from when the head begins, which is when all that was left of the last
+/// step is done, until its first gradient is there.
+double headAlone(const StepWork& work, const StepRates& rates) {
+  return work.hostUpdates > 0 ? over(work.headProducts, rates.products) : 0;
+}
+
+/// Seconds of AdamW on the host beside each phase, with updates in backward: tables and what is held wait for forward.
+struct Updates {
+  double forward = 0, backward = 0;
+};
+
+Updates updatesBeside(const StepWork& work, const StepRates& rates, double held) {
+  const double later = work.tableUpdates + held;
+  return {hostAdamW(later, work.forward, rates),
+          hostAdamW(work.hostUpdates + work.diskUpdates - later, work.backward, rates) + headAlone(work, rates)};
+}
+
 /// Resources of their own: a phase takes as long as its busiest one. Forward waits for updates with clipping on;
-/// with it off they, and what they do to the disk, begin in backward and may run on beside the next forward. Gives what
-/// the two phases wait for.
+/// with it off they, and what they do to the disk, are done in backward but for what is held. Gives what the two phases
+/// wait for.
 std::array<StepResource, 2> predictApart(const StepWork& work, const StepRates& rates, bool split, StepTime& time) {
   const double units = std::max(1.0, work.units);
   const double onDevice = over(work.deviceUpdates, rates.deviceUpdate);
@@ -141,6 +175,7 @@ std::array<StepResource, 2> predictApart(const StepWork& work, const StepRates& 
   // The first layer's weights precede all compute, the last gradient leaves after it.
   double ends =
       (bus(work.forward.in, work.forward.out, rates) + bus(work.backward.in, work.backward.out, rates)) / units;
+  if (rates.hostMemory > 0) ends += work.tableTurn / (memoryShareOfRows * rates.hostMemory);
   double& host = time.busy[static_cast<std::size_t>(StepResource::HostAdamW)];
   if (work.updatesInForward) {
     forward.take(disk(work.forward, rates), slowerDisk(work.forward, rates));
@@ -154,22 +189,23 @@ std::array<StepResource, 2> predictApart(const StepWork& work, const StepRates& 
     time.bound = forward.seconds + backward.seconds;
   } else {
     PhaseWork both;
+    both.in = work.forward.in + work.backward.in;
+    both.out = work.forward.out + work.backward.out;
     both.diskRead = work.forward.diskRead + work.backward.diskRead;
     both.diskWrite = work.forward.diskWrite + work.backward.diskWrite;
-    host = hostAdamW(work.hostUpdates + work.diskUpdates,
-                     bus(work.forward.in, work.forward.out, rates) + bus(work.backward.in, work.backward.out, rates),
-                     rates);
-    Phase whole;
-    whole.take(host, StepResource::HostAdamW);
-    whole.take(disk(both, rates), slowerDisk(both, rates));
-    ends += host / units;
-    time.bound = std::max(forward.seconds + backward.seconds, whole.seconds);
-    if (whole.seconds > forward.seconds + backward.seconds)
-      backward = {whole.seconds - forward.seconds, whole.bottleneck};
+    host = hostAdamW(work.hostUpdates + work.diskUpdates, both, rates);
+    const double alone = forward.seconds + backward.seconds;
+    time.bound = std::max({alone, host + headAlone(work, rates), disk(both, rates)});
+    const Updates updates = updatesBeside(work, rates, work.heldUpdates);
+    forward.take(updates.forward, StepResource::HostAdamW);
+    backward.take(updates.backward, StepResource::HostAdamW);
+    ends += host / units; // the last gradient's update
+    if (const double written = disk(both, rates); written > forward.seconds + backward.seconds)
+      backward = {written - forward.seconds, slowerDisk(both, rates)};
   }
   time.forward = forward.seconds;
   time.backward = backward.seconds;
-  time.seconds = time.bound + ends;
+  time.seconds = (work.updatesInForward ? time.bound : time.forward + time.backward) + ends;
   return {forward.bottleneck, backward.bottleneck};
 }
 
@@ -196,7 +232,10 @@ std::string_view toString(StepResource resource) {
 StepRates stepRates(const HardwareProfile& profile, Precision precision, int gpu, int threads, int gpus) {
   const bool cpu = gpu < 0;
   const DeviceRates& device = cpu ? profile.cpuRates : profile.nvidia.gpus[static_cast<std::size_t>(gpu)].rates;
-  const Rate& products = precision == Precision::Fp32 ? device.gemmFp32 : device.gemmBf16;
+  const Rate& products = precision == Precision::Bf16   ? device.gemmBf16
+                         : precision == Precision::Tf32 ? device.gemmTf32
+                                                        : device.gemmFp32;
+  const double attention = precision == Precision::Bf16 ? device.gemmBf16.perSecond : device.gemmFp32.perSecond;
   const HostRates& host = profile.hostRates;
   const bool split = precision == Precision::Bf16 && host.adamWSplit.known();
   const Rate& adamW = split ? host.adamWSplit : host.adamW;
@@ -206,9 +245,9 @@ StepRates stepRates(const HardwareProfile& profile, Precision precision, int gpu
   rates.sharedCores = cpu;
   rates.threads = std::max(1, threads);
   rates.products = products.perSecond;
-  rates.attention = rates.products * (cpu                            ? attentionShareCpu
-                                      : precision == Precision::Bf16 ? attentionShareBf16
-                                                                     : attentionShareFp32);
+  rates.attention = attention * (cpu                            ? attentionShareCpu
+                                 : precision == Precision::Bf16 ? attentionShareBf16
+                                                                : attentionShareFp32);
   rates.deviceMemory = cpu && !device.memory.known() ? host.memory.perSecond : device.memory.perSecond;
   rates.in = device.copyIn.perSecond;
   rates.out = device.copyOut.perSecond;
@@ -235,6 +274,17 @@ StepRates stepRates(const HardwareProfile& profile, Precision precision, int gpu
   rates.measured = std::all_of(deciding.begin(), deciding.end(), from(RateOrigin::Measured));
   rates.assumed = std::any_of(deciding.begin(), deciding.end(), from(RateOrigin::Assumed));
   return rates;
+}
+
+double updatesToHold(const StepWork& work, const StepRates& rates) {
+  if (rates.sharedCores || work.updatesInForward) return 0;
+  const double onDevice = over(work.deviceUpdates, rates.deviceUpdate);
+  const double forward = busiest(work.forward, rates, compute(work.forward, rates)).seconds;
+  const double backward = busiest(work.backward, rates, compute(work.backward, rates) + onDevice).seconds;
+  return leastOf(std::max(0.0, work.hostUpdates - work.tableUpdates), [&](double held) {
+    const Updates updates = updatesBeside(work, rates, held);
+    return std::max(forward, updates.forward) + std::max(backward, updates.backward);
+  });
 }
 
 StepTime predictStep(const StepWork& work, const StepRates& rates, bool splitUpdates) {

@@ -52,6 +52,10 @@ struct StepTime {
   double operator[](StepResource resource) const { return busy[static_cast<std::size_t>(resource)]; }
 };
 
+/// Of parameters of layers that are updated on the host, with updates in backward: how many had best wait for the next
+/// forward (StepWork::heldUpdates), as few as give the least time.
+double updatesToHold(const StepWork& work, const StepRates& rates);
+
 /// splitUpdates: where forward would wait for AdamW on the host, some of it may run on the device.
 StepTime predictStep(const StepWork& work, const StepRates& rates, bool splitUpdates);
 

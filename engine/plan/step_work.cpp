@@ -16,6 +16,7 @@ void countProducts(const ModelSpec& spec, const RunShape& shape, StepWork& work)
   const double all = productFlops(stepProducts(spec, shape));
   const double head = 2.0 * static_cast<double>(spec.vocabulary) * static_cast<double>(spec.hidden) * work.tokens;
   work.forward.products = productFlops(stepProducts(spec, once)) - head;
+  work.headProducts = 3 * head;
   work.backward.products = all - work.forward.products;
 }
 
@@ -158,6 +159,8 @@ void StepCount::addTables(StepWork& work, UnitHome head) const {
   // Of uniform tokens so many are different.
   const auto vocabulary = static_cast<double>(spec.vocabulary);
   const double rows = vocabulary * (1 - std::exp(-static_cast<double>(shape.tokens()) / vocabulary));
+  const double rowsOfStep = vocabulary * (1 - std::exp(-work.tokens / vocabulary));
+  work.tableTurn = 4 * updated + rowsOfStep * static_cast<double>(spec.hidden) * (28 + 12 + 4);
   const double positions = spec.learnedPositions ? static_cast<double>(shape.context) : 0;
   const double elements =
       (rows + positions) * static_cast<double>(spec.hidden) * static_cast<double>(shape.microBatches);
@@ -169,6 +172,7 @@ StepWork StepCount::work(const HomeCounts& counts, double batches) const {
   StepWork work = m_base;
   addTables(work, counts.head);
   work.tokens *= batches;
+  work.headProducts *= batches;
   for (PhaseWork* phase : {&work.forward, &work.backward})
     for (double* amount : {&phase->products, &phase->attention, &phase->deviceBytes, &phase->in, &phase->out})
       *amount *= batches;
@@ -176,6 +180,7 @@ StepWork StepCount::work(const HomeCounts& counts, double batches) const {
     if (counts.layers[home] > 0)
       addUnits(work, m_layout.units().front(), static_cast<UnitHome>(home), static_cast<double>(counts.layers[home]));
   addUnits(work, m_layout.units().back(), counts.head, 1);
+  work.heldUpdates = static_cast<double>(counts.held * m_layout.units().front().elements);
   work.backward.out += static_cast<double>((1 + m_layout.blocks().size()) * 8); // the loss and sums of squares
   // Where forward turns to backward, and a group to the next, the slots hold the last layers already.
   const auto streamed = static_cast<double>(counts.streamed());

@@ -22,10 +22,15 @@ struct PhaseWork {
 struct StepWork {
   PhaseWork forward, backward;
   double tokens = 0;
-  double units = 0;         ///< that a phase walks through: layers and the head
-  double hostUpdates = 0;   ///< parameters that AdamW updates on the host, in memory
-  double tableUpdates = 0;  ///< of these the ones of tables, which stay there whatever waits for them
-  double diskUpdates = 0;   ///< the same, whose state comes from disk
+  double headProducts = 0; ///< floating-point operations of the head's matrix products, which are among backward's
+  double units = 0;        ///< that a phase walks through: layers and the head
+  double hostUpdates = 0;  ///< parameters that AdamW updates on the host, in memory
+  double tableUpdates = 0; ///< of these the ones of tables, which stay there whatever waits for them
+  /// Bytes of host memory, of tables that are there, between the last gradient and the first layer of the next step:
+  /// the rows' gradients are added, the table's is normed, rows of the next batch are updated and gathered.
+  double tableTurn = 0;
+  double heldUpdates = 0; ///< of these, with updates in backward, the ones that wait for the next forward all the same
+  double diskUpdates = 0; ///< as hostUpdates, whose state comes from disk
   double deviceUpdates = 0; ///< on the device
   double updateBytesIn = 0; ///< bytes a parameter to bring to the device so that AdamW can run there
   double updateBytesOut = 0;
@@ -43,7 +48,9 @@ class StepCount {
   /// Homes by unit. batches: as if the step had so many times its tokens, in as many groups. Takes no time that grows
   /// with the model.
   StepWork work(const HomeCounts& counts, double batches = 1) const;
-  StepWork work(std::span<const UnitHome> homes, double batches = 1) const { return work(countHomes(homes), batches); }
+  StepWork work(std::span<const UnitHome> homes, double batches = 1) const {
+    return work(m_layout.counts(homes), batches);
+  }
 
  private:
   void addTables(StepWork& work, UnitHome head) const;

@@ -69,6 +69,8 @@ class MachineProbe {
       return {};
     };
     add("matrix products in fp32", [=, this] { return products(Precision::Fp32, m_report.device.gemmFp32); });
+    if (m_place.device.kind() != DeviceKind::Cpu)
+      add("matrix products in tf32", [=, this] { return products(Precision::Tf32, m_report.device.gemmTf32); });
     add("matrix products in bf16", [=, this] { return products(Precision::Bf16, m_report.device.gemmBf16); });
     add("device memory", [=, this]() -> Status {
       const std::int64_t count =

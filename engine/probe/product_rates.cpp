@@ -13,9 +13,10 @@ namespace {
 /// Three square matrices in one allocation.
 class Products {
  public:
-  static Result<Products> create(Device& device, DType type, Bytes bytes) {
+  static Result<Products> create(Device& device, Precision precision, Bytes bytes) {
     Products products;
-    products.m_type = type;
+    products.m_type = precision == Precision::Bf16 ? DType::BF16 : DType::F32;
+    products.m_tf32 = precision == Precision::Tf32;
     products.m_stream = device.createStream("products");
     MILLRACE_TRY(products.m_memory, device.allocate(bytes, MemorySpace::Device, "the measurement of products"));
     return products;
@@ -47,12 +48,14 @@ class Products {
     args.b = view(1);
     args.c = view(2);
     args.transposeB = true;
+    args.tf32 = m_tf32;
     for (int i = 0; i < times; ++i) ops::matmul(*m_stream, args);
     m_stream->synchronize();
   }
 
  private:
   DType m_type = DType::F32;
+  bool m_tf32 = false;
   Buffer m_memory;
   std::unique_ptr<Stream> m_stream;
 };
@@ -74,10 +77,11 @@ std::int64_t productSide(double seconds, Bytes bytes, Bytes bytesPerElement,
 
 Result<ProductRate> measureProducts(Device& device, Precision precision, double seconds, Bytes bytes,
                                     const ProbeClock& clock) {
-  const DType type = precision == Precision::Fp32 ? DType::F32 : DType::BF16;
+  const DType type = precision == Precision::Bf16 ? DType::BF16 : DType::F32;
   const Bytes width = bytesPerElement(type);
   const Bytes most = std::min(bytes, bytesOf(greatestProductSide, width));
-  MILLRACE_TRY(Products products, Products::create(device, type, std::max(most, bytesOf(leastProductSide, width))));
+  MILLRACE_TRY(Products products,
+               Products::create(device, precision, std::max(most, bytesOf(leastProductSide, width))));
   MILLRACE_CHECK(products.fill(device));
   const auto secondsOf = [&](std::int64_t side, int times) {
     const double begin = clock();

@@ -21,7 +21,8 @@ inline constexpr ChoiceWord<LengthUnit> lengthUnitWords[] = {{"steps", LengthUni
                                                              {"tokens", LengthUnit::Tokens},
                                                              {"epochs", LengthUnit::Epochs},
                                                              {"hours", LengthUnit::Hours}};
-inline constexpr ChoiceWord<Precision> precisionWords[] = {{"fp32", Precision::Fp32}, {"bf16", Precision::Bf16}};
+inline constexpr ChoiceWord<Precision> precisionWords[] = {
+    {"fp32", Precision::Fp32}, {"tf32", Precision::Tf32}, {"bf16", Precision::Bf16}};
 inline constexpr ChoiceWord<ClipMode> clipModeWords[] = {
     {"exact", ClipMode::Exact}, {"exact-bf16", ClipMode::ExactBf16}, {"off", ClipMode::Off}};
 inline constexpr ChoiceWord<RecomputePolicy> recomputePolicyWords[] = {{"auto", RecomputePolicy::Auto},

@@ -114,7 +114,8 @@ void addTraining(FieldTable& table, const TrainingConfig& training) {
   table.integer(basic, "training.tokens_per_step", std::nullopt, 2, std::int64_t{1} << 60, "tokens",
                 "How many tokens make one optimizer step: a multiple of micro-batch x context.");
   table.choice(basic, "training.precision", training.precision, precisionWords,
-               "What the model computes in; bf16 keeps an fp32 master of the weights.");
+               "What the model computes in: fp32; tf32, where a GPU multiplies with 10 bits of fraction; bf16, with an "
+               "fp32 master of the weights.");
   table.choice(advanced, "training.clip", training.clip, clipModeWords,
                "How gradients wait for the norm of the whole step: in fp32 (exact), in bf16, or not at all (off).");
   table.number(advanced, "training.max_grad_norm", training.maxGradNorm, 1e-9, 1e9, "",

@@ -2,6 +2,7 @@
 
 #include "device/gpus.h"
 #include "hardware/detect.h"
+#include "hardware/numa.h"
 #include "hardware/nvidia.h"
 
 #include <algorithm>
@@ -136,8 +137,11 @@ MemoryLimits withoutDriver(MemoryLimits limits, Bytes driverBytes) {
 Result<std::unique_ptr<Device>> openChosen(const DeviceChoice& choice, const HardwareProfile& profile, ThreadPool& pool,
                                            Bytes deviceLimit, Bytes hostLimit) {
   if (choice.gpu < 0) return createCpuDevice(pool, deviceLimit, hostLimit);
-  MILLRACE_TRY(const int index, cudaIndexOf(profile.nvidia.gpus[static_cast<std::size_t>(choice.gpu)].pciAddress));
-  return createCudaDevice(pool, index, deviceLimit, hostLimit);
+  const GpuFacts& gpu = profile.nvidia.gpus[static_cast<std::size_t>(choice.gpu)];
+  MILLRACE_TRY(const int index, cudaIndexOf(gpu.pciAddress));
+  const bool severalNodes = profile.cpu.numaNodes.size() > 1 && gpu.numaNode;
+  return createCudaDevice(pool, index, deviceLimit, hostLimit,
+                          severalNodes ? preferNode(*gpu.numaNode) : NodePreference());
 }
 
 } // namespace millrace

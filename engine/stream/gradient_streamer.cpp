@@ -96,8 +96,9 @@ std::vector<GradientStreamer::Landed> GradientStreamer::finish(std::size_t unit,
       continue;
     }
     TensorView home = m_store.plane(block, Plane::Gradient);
+    const bool waits = home.valid();
     if (const TensorView partial = m_store.plane(block, Plane::Partial); !lastGroup && partial.valid()) home = partial;
-    if (!home.valid()) {
+    if (!home.valid()) { // the update that reads it follows at once
       home = TensorView(slot.landing + what.offsets[i] * 4, DType::F32, sums.shape);
       copyOut.wait(slot.landingFree, Stall::Optimizer);
     }
@@ -108,7 +109,7 @@ std::vector<GradientStreamer::Landed> GradientStreamer::finish(std::size_t unit,
     copyOut.copy(home.data, source.data, source.bytes());
     const Event sent = copyOut.record();
     if (lastGroup)
-      landed.push_back({block, home, sent, slotIndex});
+      landed.push_back({block, home, sent, waits ? -1 : slotIndex});
     else
       m_partialHome[block] = sent;
     slot.sent = sent;

@@ -9,7 +9,7 @@
 namespace millrace {
 
 HeadProgram::HeadProgram(const ModelSpec& spec, const RunShape& shape)
-    : m_spec(spec), m_shape(shape), m_layout(spec, shape) {
+    : m_spec(spec), m_shape(shape), m_tf32(shape.precision == Precision::Tf32), m_layout(spec, shape) {
   const std::vector<BlockSpec> blocks = blocksOf(spec);
   const StreamUnit unit = unitsOf(blocks).back();
   m_normBlock = blocks[unit.blocks[0]];
@@ -42,7 +42,8 @@ HeadProgram::Chunk HeadProgram::forwardChunk(Stream& stream, const Blocks& weigh
                        .c = chunk.logits,
                        .transposeB = true,
                        .bias = {},
-                       .residual = {}});
+                       .residual = {},
+                       .tf32 = m_tf32});
   return chunk;
 }
 
@@ -87,9 +88,10 @@ void HeadProgram::lossAndGradients(Stream& stream, const Blocks& weights, const 
                          .transposeA = true,
                          .accumulate = true,
                          .bias = {},
-                         .residual = {}});
+                         .residual = {},
+                         .tf32 = m_tf32});
     const TensorView dNorm(workspace + m_layout.dNorm, m_shape.activationType(), Shape{n, m_spec.hidden});
-    ops::matmul(stream, {.a = dLogits, .b = matrix, .c = dNorm, .bias = {}, .residual = {}});
+    ops::matmul(stream, {.a = dLogits, .b = matrix, .c = dNorm, .bias = {}, .residual = {}, .tf32 = m_tf32});
     if (m_spec.norm == NormKind::Rms)
       ops::rmsNormBackward(stream, {dNorm, input, normWeight, chunk.rstd, dNorm, normGradient, {}});
     else

@@ -34,6 +34,7 @@ class HeadProgram {
 
   const ModelSpec m_spec;
   const RunShape m_shape;
+  const bool m_tf32; ///< see MatmulArgs
   const HeadLayout m_layout;
   BlockSpec m_normBlock, m_matrixBlock;
 };

@@ -57,7 +57,7 @@ LayerProgram::Bound LayerProgram::bind(std::int64_t layer, const Blocks& weights
   const BlockSpec& mlp = m_mlpBlocks[index];
   const auto linear = [&](const BlockSpec& block, const TensorView& w, const TensorView& g, Role weight, Role bias) {
     return Linear{roleView(block, w, weight), roleView(block, w, bias), roleView(block, g, weight),
-                  roleView(block, g, bias), m_spec.conv1dWeights};
+                  roleView(block, g, bias),   m_spec.conv1dWeights,     m_shape.precision == Precision::Tf32};
   };
   Bound b{m_layout, pass, record, workspace, sequence, m_spec.layers[index], {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
           {},       {},   {},     {},        {}};

@@ -11,22 +11,33 @@ TensorView roleView(const BlockSpec& block, const TensorView& elements, Role rol
 }
 
 void Linear::forward(Stream& stream, const TensorView& x, const TensorView& y, const TensorView& residual) const {
-  ops::matmul(stream, {.a = x, .b = weight, .c = y, .transposeB = !conv1d, .bias = bias, .residual = residual});
+  ops::matmul(stream,
+              {.a = x, .b = weight, .c = y, .transposeB = !conv1d, .bias = bias, .residual = residual, .tf32 = tf32});
 }
 
 void Linear::backwardInput(Stream& stream, const TensorView& dY, const TensorView& dX) const {
-  ops::matmul(stream, {.a = dY, .b = weight, .c = dX, .transposeB = conv1d, .bias = {}, .residual = {}});
+  ops::matmul(stream, {.a = dY, .b = weight, .c = dX, .transposeB = conv1d, .bias = {}, .residual = {}, .tf32 = tf32});
 }
 
 void Linear::backwardWeight(Stream& stream, const TensorView& dY, const TensorView& x) const {
   if (conv1d)
-    ops::matmul(
-        stream,
-        {.a = x, .b = dY, .c = weightGradient, .transposeA = true, .accumulate = true, .bias = {}, .residual = {}});
+    ops::matmul(stream, {.a = x,
+                         .b = dY,
+                         .c = weightGradient,
+                         .transposeA = true,
+                         .accumulate = true,
+                         .bias = {},
+                         .residual = {},
+                         .tf32 = tf32});
   else
-    ops::matmul(
-        stream,
-        {.a = dY, .b = x, .c = weightGradient, .transposeA = true, .accumulate = true, .bias = {}, .residual = {}});
+    ops::matmul(stream, {.a = dY,
+                         .b = x,
+                         .c = weightGradient,
+                         .transposeA = true,
+                         .accumulate = true,
+                         .bias = {},
+                         .residual = {},
+                         .tf32 = tf32});
   if (biasGradient.valid()) ops::biasGradient(stream, {.dY = dY, .dBias = biasGradient});
 }
 

@@ -15,6 +15,7 @@ struct Linear {
   TensorView bias;                         ///< (out), optional
   TensorView weightGradient, biasGradient; ///< fp32, of the same shapes; absent in forward
   bool conv1d = false;
+  bool tf32 = false; ///< see MatmulArgs
 
   /// y (T, out) = x (T, in) W^T + bias [+ residual].
   void forward(Stream& stream, const TensorView& x, const TensorView& y, const TensorView& residual = {}) const;

@@ -10,7 +10,8 @@ namespace millrace {
 
 ProductTimer::ProductTimer(Device& device, std::vector<MatrixProduct> products, Precision precision)
     : m_products(std::move(products)),
-      m_type(precision == Precision::Fp32 ? DType::F32 : DType::BF16),
+      m_type(precision == Precision::Bf16 ? DType::BF16 : DType::F32),
+      m_tf32(precision == Precision::Tf32),
       m_stream(device.createStream("products")) {}
 
 Result<ProductTimer> ProductTimer::create(Device& device, std::vector<MatrixProduct> products, Precision precision) {
@@ -58,6 +59,7 @@ double ProductTimer::run() {
     args.transposeA = product.transposeA;
     args.transposeB = product.transposeB;
     args.accumulate = product.accumulate;
+    args.tf32 = m_tf32;
     for (std::int64_t i = 0; i < product.count; ++i) ops::matmul(*m_stream, args);
   }
   m_stream->synchronize();

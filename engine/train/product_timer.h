@@ -23,6 +23,7 @@ class ProductTimer {
 
   std::vector<MatrixProduct> m_products;
   DType m_type;
+  bool m_tf32;
   Buffer m_a, m_b, m_c;
   std::unique_ptr<Stream> m_stream;
 };

@@ -67,6 +67,7 @@ Result<Rehearsal> rehearse(const DeviceOpener& open, ThreadPool& pool, const Mod
   one.microBatches = one.group = 1;
   one.devices = 1;
   one.updateSlots = 0;
+  one.heldLayers = 0;
   one.offloadActivations = false;
   one.activationSlots = 0;
   ModelSpec model = spec;

@@ -180,7 +180,8 @@ void Trainer::collect(std::vector<GradientStreamer::Landed> landed) {
   const std::vector<BlockSpec>& blocks = m_runner->store().blocks();
   for (GradientStreamer::Landed& block : landed) {
     if (blocks[block.block].kind == BlockKind::Embedding) continue; // complete when the input's rows have been added
-    if (m_runner->shape().clip == ClipMode::Off) {
+    const bool held = blocks[block.block].layer >= 0 && m_runner->store().plane(block.block, Plane::Gradient).valid();
+    if (m_runner->shape().clip == ClipMode::Off && !held) {
       m_updating = true;
       update(block, scalars(1.0));
     } else {

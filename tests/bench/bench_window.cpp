@@ -1,5 +1,6 @@
 // How long the window keeps anybody waiting: the time to its first paint, and the longest events of its thread while a
-// run trains in it with all charts in sight. Prints JSON.   bench_window PROJECT [SECONDS]
+// run trains in it with all charts in sight. Prints JSON, and leaves a picture of the window as it was at the end.
+//   bench_window PROJECT [SECONDS [PICTURE.png]]
 #include "configure/project_document.h"
 #include "shell/main_window.h"
 #include "style/theme.h"
@@ -67,7 +68,7 @@ int main(int argc, char** argv) {
   QElapsedTimer sinceStart;
   sinceStart.start();
   TimedApplication application(argc, argv);
-  if (argc < 2) qFatal("bench_window PROJECT [SECONDS]");
+  if (argc < 2) qFatal("bench_window PROJECT [SECONDS [PICTURE.png]]");
   const int seconds = argc > 2 ? QByteArray(argv[2]).toInt() : 60;
   QTemporaryDir folder;
   qputenv("MILLRACE_RUNS", folder.filePath("runs").toUtf8());
@@ -96,6 +97,7 @@ int main(int argc, char** argv) {
           QTimer::singleShot(1000 * seconds, &application, [&] {
             steps = window.runs().session()->last()->step;
             application.timing = false;
+            if (argc > 3 && !window.grab().save(QString::fromLocal8Bit(argv[3]))) qWarning("no picture was written");
             window.document().startNew({});
             window.stopAndClose();
           });

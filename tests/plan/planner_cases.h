@@ -105,14 +105,20 @@ inline std::vector<Option> allOptions(const ModelSpec& spec, const std::vector<R
                                       const std::vector<std::vector<UnitHome>>& homes, const StepRates& rates,
                                       bool split) {
   std::vector<Option> options;
+  const auto layers = static_cast<std::int64_t>(spec.layers.size());
   for (RunShape shape : shapes)
     for (const int updateSlots : {0, 3}) { // AdamW can be split where there is room for that
       if (updateSlots > 0 && (!split || shape.clip == ClipMode::Off)) continue;
       shape.updateSlots = updateSlots;
-      const MemoryLayout layout(spec, shape);
-      const StepCount count(layout);
-      for (const std::vector<UnitHome>& placed : homes)
-        options.push_back({layout.totals(placed), predictStep(count.work(placed), rates, updateSlots > 0).seconds});
+      const bool holds = shape.clip == ClipMode::Off && !rates.sharedCores;
+      for (shape.heldLayers = 0; shape.heldLayers <= (holds ? layers : 0); ++shape.heldLayers) {
+        const MemoryLayout layout(spec, shape);
+        const StepCount count(layout);
+        for (const std::vector<UnitHome>& placed : homes)
+          if (shape.heldLayers == 0 || layout.counts(placed).held == shape.heldLayers)
+            options.push_back({layout.totals(placed), predictStep(count.work(placed), rates, updateSlots > 0).seconds});
+      }
+      shape.heldLayers = 0;
     }
   return options;
 }

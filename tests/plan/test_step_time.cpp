@@ -87,6 +87,8 @@ class TestStepTime : public QObject {
   void exactClip();
   void clipOff_data();
   void clipOff();
+  void clipOffBesideHead();
+  void turnOfTables();
   void ends();
   void besideCopies();
   void splitBalances();
@@ -160,7 +162,8 @@ void TestStepTime::clipOff_data() {
   QTest::newRow("disk write") << 100.0 << 20.0 << 300.0 << 31.0 << static_cast<int>(StepResource::DiskWrite);
 }
 
-/// The largest resource time: updates and the disk go on beside both phases.
+/// The largest resource time: updates and the disk go on beside both phases, where as many updates as that takes are
+/// held for forward. With none held forward begins when backward's are done.
 void TestStepTime::clipOff() {
   QFETCH(double, updates);
   QFETCH(double, diskRead);
@@ -172,13 +175,37 @@ void TestStepTime::clipOff() {
   work.hostUpdates = updates;
   work.backward.diskRead = diskRead;
   work.backward.diskWrite = diskWrite;
+  const StepTime unheld = predictStep(work, roundRates(), true);
+  QCOMPARE(unheld.bound, bound);
+  QCOMPARE(unheld.forward, 4.0);
+  QCOMPARE(unheld.backward, std::max({9.0, updates / 10, bound - 4.0}));
+  work.heldUpdates = updatesToHold(work, roundRates());
+  // 10 of 100 take what is longer than backward; of 200 forward's 4 s have room for 40.
+  QVERIFY(std::abs(work.heldUpdates - (updates > 100 ? 40.0 : 10.0)) < 1e-2);
   const StepTime time = predictStep(work, roundRates(), true);
   QCOMPARE(time.bound, bound);
-  QCOMPARE(time.forward + time.backward, bound);
+  QVERIFY(std::abs(time.forward + time.backward - bound) < 1e-5);
   QCOMPARE(static_cast<int>(time.bottleneck), bottleneck);
   QCOMPARE(time.computeBinds, bound == 13.0);
   QCOMPARE(time.updatedOnDevice, 0.0); // nothing waits for them
   QVERIFY(time.seconds > time.bound);
+}
+
+/// The head's products run when all updates of the step before are done and no gradient is there yet; and what AdamW
+/// and copies move in the host's memory takes its time whoever moves it.
+void TestStepTime::clipOffBesideHead() {
+  StepWork work = roundWork();
+  StepRates rates = roundRates();
+  work.updatesInForward = false;
+  work.hostUpdates = 200;
+  work.headProducts = 3 * rates.products;
+  QCOMPARE(predictStep(work, rates, true).bound, 23.0);
+  QCOMPARE(predictStep(work, rates, true).backward, 23.0);
+  rates.hostMemory =
+      (28 * work.hostUpdates + work.forward.in + work.forward.out + work.backward.in + work.backward.out) / 25;
+  QCOMPARE(predictStep(work, rates, true).bound, 28.0);
+  work.hostUpdates = 0;
+  QCOMPARE(predictStep(work, rates, true).bound, 13.0);
 }
 
 /// Copies that nothing runs beside, and the first unit's update: a tenth each with ten units.
@@ -191,6 +218,18 @@ void TestStepTime::ends() {
   QCOMPARE(time[StepResource::BusOut], 2.1);
   QCOMPARE(time[StepResource::HostAdamW], 2.0);
   QCOMPARE(time[StepResource::DiskRead], 0.0);
+}
+
+/// Tables on the host keep everything waiting where a step turns into the next.
+void TestStepTime::turnOfTables() {
+  StepWork work = roundWork();
+  StepRates rates = roundRates();
+  rates.hostMemory = 1e9;
+  const StepTime without = predictStep(work, rates, false);
+  work.tableTurn = 7e8;
+  const StepTime with = predictStep(work, rates, false);
+  QCOMPARE(with.bound, without.bound);
+  QCOMPARE(with.seconds, without.seconds + 2.0);
 }
 
 /// AdamW has the memory to itself once the copies are done.
@@ -310,7 +349,8 @@ void TestStepTime::nothingIsFasterThanItsResources() {
     const StepRates rates = randomRates(random);
     const StepTime time = predictStep(work, rates, random.below(2) == 0);
     QVERIFY(time.seconds >= time.bound);
-    QVERIFY(time.bound >= std::abs(time.forward + time.backward) * (1 - 1e-12));
+    if (work.updatesInForward) QVERIFY(time.bound >= std::abs(time.forward + time.backward) * (1 - 1e-12));
+    QVERIFY(time.forward + time.backward >= time.bound * (1 - 1e-12));
     if (rates.sharedCores) continue;
     for (const StepResource resource :
          {StepResource::Compute, StepResource::BusIn, StepResource::BusOut, StepResource::HostAdamW})
@@ -387,6 +427,7 @@ void TestStepTime::ratesOfProfile() {
   DeviceRates& gpu = profile.nvidia.gpus[0].rates;
   gpu.gemmFp32 = rate(50e12);
   gpu.gemmBf16 = rate(800e12);
+  gpu.gemmTf32 = rate(270e12);
   gpu.copyIn = rate(55e9);
   gpu.copyOut = rate(54e9);
   gpu.copyBoth = rate(97e9);
@@ -402,6 +443,8 @@ void TestStepTime::ratesOfProfile() {
   StepRates rates = stepRates(profile, Precision::Bf16, 0, 16);
   QCOMPARE(rates.products, 800e12);
   QCOMPARE(stepRates(profile, Precision::Fp32, 0, 16).products, 50e12);
+  QCOMPARE(stepRates(profile, Precision::Tf32, 0, 16).products, 270e12);
+  QCOMPARE(stepRates(profile, Precision::Tf32, 0, 16).attention, stepRates(profile, Precision::Fp32, 0, 16).attention);
   QCOMPARE(rates.deviceUpdate, 1e11);
   QCOMPARE(rates.both, 97e9);
   QCOMPARE(rates.updateBesideCopies, 3e9);

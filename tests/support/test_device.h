@@ -6,12 +6,17 @@
 
 #include <cstdlib>
 #include <memory>
+#include <string>
 
 namespace millrace::test {
 
-inline std::unique_ptr<Device> makeTestDevice(ThreadPool& pool, Bytes deviceLimit, Bytes hostLimit) {
+inline std::string testDeviceName() {
   const char* name = std::getenv("MILLRACE_TEST_DEVICE");
-  return valueOrThrow(openDevice(name ? name : "cpu", pool, deviceLimit, hostLimit));
+  return name ? name : "cpu";
+}
+
+inline std::unique_ptr<Device> makeTestDevice(ThreadPool& pool, Bytes deviceLimit, Bytes hostLimit) {
+  return valueOrThrow(openDevice(testDeviceName(), pool, deviceLimit, hostLimit));
 }
 
 } // namespace millrace::test

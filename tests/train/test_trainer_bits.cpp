@@ -100,6 +100,13 @@ std::vector<Variant> variants() {
       s.threads = 5;
     });
   }
+  for (const std::int64_t held : {1, 2, 4}) // with clipping off
+    add(fmt::format("{} layers held", held), [=](Setting& s) { s.shape.heldLayers = held; });
+  add("2 layers held, mixed homes, groups of 2", [](Setting& s) {
+    s.shape.heldLayers = 2;
+    s.shape.group = 2;
+    s.homes = {Host, Device, WeightsOnDevice, Host, Host};
+  });
   add("recompute selective", [](Setting& s) { s.shape.recompute = Recompute::Selective; });
   add("recompute none", [](Setting& s) { s.shape.recompute = Recompute::None; });
   add("without overlap", [](Setting& s) { s.overlap = false; });
@@ -133,6 +140,7 @@ std::vector<Variant> variants() {
       if (random.below(2)) offload(s, 3 + static_cast<int>(random.below(2)));
       s.threads = 1 + static_cast<int>(random.below(4));
       s.overlap = random.below(4) != 0;
+      s.shape.heldLayers = static_cast<std::int64_t>(random.below(5));
       if (random.below(2)) {
         s.shape.updateSlots = 2 + static_cast<int>(random.below(2));
         s.deviceUpdateShare = random.uniform();
@@ -150,6 +158,7 @@ class TestTrainerBits : public QObject {
   void agree_data();
   void agree();
   void clippingModesDiffer();
+  void tf32();
 };
 
 void TestTrainerBits::agree_data() {
@@ -201,6 +210,21 @@ void TestTrainerBits::clippingModesDiffer() {
   QVERIFY(!exact.state.difference(off.state).empty());
   QCOMPARE(exact.numbers[0], off.numbers[0]);
   QCOMPARE(exact.numbers[1], narrow.numbers[1]);
+}
+
+/// Where the device has no units for it, tf32 is fp32 to the bit; where it has, placement changes nothing either.
+void TestTrainerBits::tf32() {
+  const ModelSpec spec = smallModel("llama");
+  QString problem;
+  const Trained exact = train(spec, baseSetting(Precision::Fp32, ClipMode::Exact), &problem);
+  Setting setting = baseSetting(Precision::Tf32, ClipMode::Exact);
+  const Trained rounded = train(spec, setting, &problem);
+  setting.homes.assign(5, UnitHome::Device);
+  const Trained onDevice = train(spec, setting, &problem);
+  QVERIFY2(problem.isEmpty(), qPrintable(problem));
+  QVERIFY(rounded.state.difference(onDevice.state).empty());
+  QVERIFY(std::abs(rounded.numbers[0] - exact.numbers[0]) < 1e-3 * exact.numbers[0]);
+  if (testDeviceName() == "cpu") QVERIFY(rounded.state.difference(exact.state).empty());
 }
 
 QTEST_GUILESS_MAIN(TestTrainerBits)

@@ -83,7 +83,7 @@ QString projectText(const Project& project) {
                       {"context", project.training.context},
                       {"micro_batch", project.training.microBatch},
                       {"tokens_per_step", project.training.tokensPerStep()},
-                      {"precision", project.training.precision == Precision::Bf16 ? "bf16" : "fp32"}};
+                      {"precision", std::string(toString(project.training.precision))}};
   return toQt(json.dump(2) + "\n");
 }
 

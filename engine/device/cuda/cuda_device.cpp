@@ -11,18 +11,20 @@
 
 namespace millrace {
 
-Result<std::unique_ptr<Device>> CudaDevice::create(ThreadPool& pool, int index, Bytes deviceLimit, Bytes hostLimit) {
+Result<std::unique_ptr<Device>> CudaDevice::create(ThreadPool& pool, int index, Bytes deviceLimit, Bytes hostLimit,
+                                                   HostMemoryAdvice advice) {
   MILLRACE_CHECK(cuda::checkUsable(index));
   try {
-    return std::unique_ptr<Device>(new CudaDevice(pool, index, deviceLimit, hostLimit));
+    return std::unique_ptr<Device>(new CudaDevice(pool, index, deviceLimit, hostLimit, std::move(advice)));
   } catch (const EngineException& problem) {
     return tl::unexpected<Error>(problem.error());
   }
 }
 
-CudaDevice::CudaDevice(ThreadPool& pool, int index, Bytes deviceLimit, Bytes hostLimit)
+CudaDevice::CudaDevice(ThreadPool& pool, int index, Bytes deviceLimit, Bytes hostLimit, HostMemoryAdvice advice)
     : m_pool(pool),
       m_index(index),
+      m_advice(std::move(advice)),
       m_events(std::make_shared<CudaEventPool>(false)),
       m_timedEvents(std::make_shared<CudaEventPool>(true)),
       m_failure(std::make_shared<CudaFailure>()),
@@ -59,7 +61,7 @@ Result<Buffer> CudaDevice::allocate(Bytes bytes, MemorySpace space, const std::s
           cuda::cudaFailure(status, fmt::format("allocating {} for {}", formatBytes(bytes), purpose)));
     }
   } else {
-    MILLRACE_TRY(PinnedMemory memory, allocatePinned(m_pool, bytes, purpose));
+    MILLRACE_TRY(PinnedMemory memory, allocatePinned(m_pool, bytes, purpose, m_advice));
     data = memory.data;
     if (!memory.notice.empty()) {
       m_pageable.insert(data);
@@ -105,8 +107,9 @@ MemoryUse CudaDevice::memoryUse(MemorySpace space) const {
   return m_use[static_cast<int>(space)];
 }
 
-Result<std::unique_ptr<Device>> createCudaDevice(ThreadPool& pool, int index, Bytes deviceLimit, Bytes hostLimit) {
-  return CudaDevice::create(pool, index, deviceLimit, hostLimit);
+Result<std::unique_ptr<Device>> createCudaDevice(ThreadPool& pool, int index, Bytes deviceLimit, Bytes hostLimit,
+                                                 HostMemoryAdvice advice) {
+  return CudaDevice::create(pool, index, deviceLimit, hostLimit, std::move(advice));
 }
 
 } // namespace millrace

@@ -15,7 +15,8 @@ namespace millrace {
 
 class CudaDevice final : public Device, private Buffer::Owner {
  public:
-  static Result<std::unique_ptr<Device>> create(ThreadPool& pool, int index, Bytes deviceLimit, Bytes hostLimit);
+  static Result<std::unique_ptr<Device>> create(ThreadPool& pool, int index, Bytes deviceLimit, Bytes hostLimit,
+                                                HostMemoryAdvice advice);
   ~CudaDevice() override;
 
   DeviceKind kind() const override { return DeviceKind::Cuda; }
@@ -37,11 +38,12 @@ class CudaDevice final : public Device, private Buffer::Owner {
   const std::shared_ptr<CudaFailure>& failure() const { return m_failure; }
 
  private:
-  CudaDevice(ThreadPool& pool, int index, Bytes deviceLimit, Bytes hostLimit);
+  CudaDevice(ThreadPool& pool, int index, Bytes deviceLimit, Bytes hostLimit, HostMemoryAdvice advice);
   void release(void* data, Bytes bytes, MemorySpace space) noexcept override;
 
   ThreadPool& m_pool;
   const int m_index;
+  const HostMemoryAdvice m_advice;
   std::string m_name;
   const std::shared_ptr<CudaEventPool> m_events;
   const std::shared_ptr<CudaEventPool> m_timedEvents;

@@ -31,7 +31,8 @@ std::string limitOf(Bytes bytes) {
 
 } // namespace
 
-Result<PinnedMemory> allocatePinned(ThreadPool& pool, Bytes bytes, const std::string& purpose) {
+Result<PinnedMemory> allocatePinned(ThreadPool& pool, Bytes bytes, const std::string& purpose,
+                                    const HostMemoryAdvice& advice) {
   const auto size = static_cast<std::size_t>(bytes);
   void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED)
@@ -40,6 +41,7 @@ Result<PinnedMemory> allocatePinned(ThreadPool& pool, Bytes bytes, const std::st
                                                       formatBytes(bytes), purpose));
   // Advice only: small pages work too, they only take longer to register.
   if (bytes >= 4 * MiB) (void)::madvise(data, size, MADV_HUGEPAGE);
+  if (advice) (void)advice(data, bytes);
   auto* first = static_cast<std::byte*>(data);
   pool.parallelFor((bytes + touchedPiece - 1) / touchedPiece, [&](std::int64_t piece) {
     const Bytes begin = piece * touchedPiece, end = std::min(bytes, begin + touchedPiece);

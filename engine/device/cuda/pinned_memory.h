@@ -3,9 +3,8 @@
 // up.
 #pragma once
 
-#include "base/result.h"
 #include "base/thread_pool.h"
-#include "base/units.h"
+#include "device/device.h"
 
 namespace millrace {
 
@@ -16,7 +15,9 @@ struct PinnedMemory {
 
 /// Zero-filled, for the current GPU. DoesNotFit names what the system refused. Memory that the driver refuses to
 /// register is used as it is. To be given back with releasePinned().
-Result<PinnedMemory> allocatePinned(ThreadPool& pool, Bytes bytes, const std::string& purpose);
+/// advice may be empty.
+Result<PinnedMemory> allocatePinned(ThreadPool& pool, Bytes bytes, const std::string& purpose,
+                                    const HostMemoryAdvice& advice);
 void releasePinned(void* data, Bytes bytes, bool registered);
 
 } // namespace millrace

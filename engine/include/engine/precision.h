@@ -8,6 +8,7 @@ namespace millrace {
 
 enum class Precision {
   Fp32,
+  Tf32, ///< fp32, with the factors of matrix products rounded to 10 bits of fraction where a GPU multiplies them
   Bf16, ///< computes in bf16 with an fp32 master weight
 };
 
@@ -20,7 +21,7 @@ enum class ClipMode {
 /// What backward finds kept: the layer's input alone, also what is dear to recompute, or everything.
 enum class Recompute { Full, Selective, None };
 
-/// "fp32", "bf16".
+/// "fp32", "tf32", "bf16".
 std::string_view toString(Precision precision);
 /// "exact", "exact-bf16", "off".
 std::string_view toString(ClipMode mode);

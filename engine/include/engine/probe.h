@@ -70,7 +70,7 @@ struct ProbeReport {
   Bytes peakMemory = 0;            ///< most that was allocated at once
   double seconds = 0;              ///< that measuring took
 
-  const HostRates& host(Precision precision) const { return precision == Precision::Fp32 ? hostFp32 : hostBf16; }
+  const HostRates& host(Precision precision) const { return precision == Precision::Bf16 ? hostBf16 : hostFp32; }
   /// Of the disk behind a folder; null when it was not measured.
   const DiskRates* disk(const DiskFacts& facts) const;
 };

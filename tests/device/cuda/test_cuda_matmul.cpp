@@ -10,7 +10,7 @@ namespace {
 
 struct Case {
   std::int64_t m, n, k;
-  bool transposeA = false, transposeB = false, accumulate = false;
+  bool transposeA = false, transposeB = false, accumulate = false, tf32 = false;
   DType operands = DType::F32, result = DType::F32;
   bool bias = false, residual = false, residualIsC = false;
   std::int64_t padding = 0; ///< elements between rows
@@ -39,6 +39,7 @@ void multiply(Kernels& kernels, Stream& stream, const Case& the, const TensorVie
   args.transposeA = the.transposeA;
   args.transposeB = the.transposeB;
   args.accumulate = the.accumulate;
+  args.tf32 = the.tf32;
   if (the.bias) args.bias = TensorView(bias.data, the.operands, {the.n});
   if (the.residual) args.residual = the.residualIsC ? c : residual;
   kernels.matmul(stream, args);
@@ -88,6 +89,9 @@ class TestCudaMatmul : public QObject {
                 << the;
           }
     // Logits: fp32 results of bf16 operands.
+    for (const bool accumulate : {false, true})
+      QTest::newRow(accumulate ? "tf32, accumulated" : "tf32")
+          << Case{.m = 256, .n = 384, .k = 512, .transposeB = true, .accumulate = accumulate, .tf32 = true};
     QTest::newRow("logits") << Case{.m = 96, .n = 1000, .k = 256, .transposeB = true, .operands = DType::BF16};
   }
 
@@ -111,8 +115,20 @@ class TestCudaMatmul : public QObject {
         difference += std::pow(actual.get(r, c) - expected.c.get(r, c), 2);
         size += std::pow(expected.c.get(r, c), 2);
       }
-    const double bound = the.result == DType::BF16 ? 4e-3 : 2e-6;
+    // Factors rounded to 10 bits of fraction are off by up to 2^-11 each.
+    const double bound = the.result == DType::BF16 ? 4e-3 : the.tf32 ? 5e-4 : 2e-6;
     QVERIFY2(std::sqrt(difference / size) < bound, qPrintable(QString::number(std::sqrt(difference / size))));
+  }
+
+  /// The rows above hold fp32 to more than tf32 could give, and tf32 is what is computed where it is asked for.
+  void tf32Rounds() {
+    MILLRACE_NEED_GPU(m_gpu);
+    Case the{.m = 256, .n = 384, .k = 512, .transposeB = true};
+    const std::vector<std::byte> exact = onGpu(the).contents();
+    the.tf32 = true;
+    const std::vector<std::byte> rounded = onGpu(the).contents();
+    QVERIFY(rounded != exact);
+    for (int i = 0; i < 5; ++i) QVERIFY(onGpu(the).contents() == rounded);
   }
 
   void bitsAreTheSameEveryTime() {

@@ -77,7 +77,9 @@ const Products::Plan& Products::planOf(const Problem& problem) {
   if (plan) return *plan;
   auto made = std::make_unique<Plan>();
   const auto operands = static_cast<DType>(problem.a), results = static_cast<DType>(problem.c);
-  check(cublasLtMatmulDescCreate(&made->product, CUBLAS_COMPUTE_32F, CUDA_R_32F), "describing a product");
+  check(cublasLtMatmulDescCreate(&made->product, problem.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
+                                 CUDA_R_32F),
+        "describing a product");
   // Everything is seen transposed: c' = op(b)' op(a)', so the second operand comes first.
   made->set(CUBLASLT_MATMUL_DESC_TRANSA, problem.transposeB ? CUBLAS_OP_T : CUBLAS_OP_N);
   made->set(CUBLASLT_MATMUL_DESC_TRANSB, problem.transposeA ? CUBLAS_OP_T : CUBLAS_OP_N);
@@ -137,7 +139,8 @@ void Products::multiply(cudaStream_t stream, const MatmulArgs& args, const Works
                         .transposeB = args.transposeB,
                         .bias = args.bias.valid(),
                         .residual = args.residual.valid(),
-                        .accumulate = args.accumulate};
+                        .accumulate = args.accumulate,
+                        .tf32 = args.tf32 && args.a.dtype == DType::F32};
   Lock lock(m_mutex);
   const Plan& plan = planOf(problem);
   if (problem.bias) {

@@ -21,7 +21,8 @@ class Products {
   Products(const Products&) = delete;
   Products& operator=(const Products&) = delete;
 
-  /// See MatmulArgs. bf16 operands run on the matrix units, fp32 operands in true fp32.
+  /// See MatmulArgs. bf16 operands run on the matrix units, fp32 operands in true fp32 unless tf32 is
+  /// asked for.
   void multiply(cudaStream_t stream, const MatmulArgs& args, const Workspace& workspace);
 
  private:
@@ -30,7 +31,7 @@ class Products {
     std::int64_t m, n, k, lda, ldb, ldc, ldd;
     int a, c; ///< dtypes
     int alignA, alignB, alignC, alignD;
-    bool transposeA, transposeB, bias, residual, accumulate;
+    bool transposeA, transposeB, bias, residual, accumulate, tf32;
     auto operator<=>(const Problem&) const = default;
   };
   struct Plan;
