@@ -73,12 +73,18 @@ void predictShared(const StepWork& work, const StepRates& rates, StepTime& time)
   time.bottleneck = static_cast<StepResource>(std::max_element(takes.begin(), takes.end()) - takes.begin());
 }
 
+/// Of a forward that would take `phase` seconds were there no updates: they have to be done when its first group has
+/// been through the layers.
+double withUpdates(double phase, double updates, double groups) {
+  return phase * (1 - 1 / groups) + std::max(phase / groups, updates);
+}
+
 /// Forward and the updates beside it, with so many parameters of host-resident blocks updated on the device.
 struct Beside {
   double forward = 0; ///< seconds of the phase without AdamW on the host
   double host = 0;    ///< seconds of that
   double memory = 0;  ///< seconds of all traffic in the host's memory, where updates are split
-  double seconds() const { return std::max({forward, host, memory}); }
+  double seconds(double groups) const { return withUpdates(forward, std::max(host, memory), groups); }
   /// Of one unit, whose update nothing runs beside.
   double end(double units) const { return std::min(forward, host) / units; }
 };
@@ -111,13 +117,13 @@ double leastOf(double most, const Function& function) {
 /// How many: as many as balance the host's time and the bus's.
 double movedUpdates(const StepWork& work, const StepRates& rates, double phase, double computing, double units) {
   const Beside none = besideForward(work, rates, phase, computing, 0);
-  if (none.host <= none.forward) return 0;
+  if (none.host <= none.forward / work.groups) return 0;
   const auto seconds = [&](double moved) {
     const Beside beside = besideForward(work, rates, phase, computing, moved);
-    return beside.seconds() + beside.end(units);
+    return beside.seconds(work.groups) + beside.end(units);
   };
   const double moved = leastOf(work.hostUpdates - work.tableUpdates, seconds);
-  return seconds(moved) < none.seconds() + none.end(units) ? moved : 0;
+  return seconds(moved) < none.seconds(work.groups) + none.end(units) ? moved : 0;
 }
 
 /// What a phase waits for: its busiest resource.
@@ -184,9 +190,9 @@ std::array<StepResource, 2> predictApart(const StepWork& work, const StepRates& 
     const Beside beside = besideForward(work, rates, forward.seconds, forwardCompute, moved);
     time.updatedOnDevice = moved;
     host = beside.host;
-    ends += std::min(beside.forward, beside.host) / units;   // and so does its update
-    forward.take(beside.seconds(), StepResource::HostAdamW); // what moved has made longer as well
-    time.bound = forward.seconds + backward.seconds;
+    ends += std::min(beside.forward, beside.host) / units; // and so does its update
+    time.bound = std::max(forward.seconds, beside.seconds(1)) + backward.seconds;
+    forward.take(beside.seconds(work.groups), StepResource::HostAdamW); // what moved has made longer as well
   } else {
     PhaseWork both;
     both.in = work.forward.in + work.backward.in;
@@ -197,7 +203,7 @@ std::array<StepResource, 2> predictApart(const StepWork& work, const StepRates& 
     const double alone = forward.seconds + backward.seconds;
     time.bound = std::max({alone, host + headAlone(work, rates), disk(both, rates)});
     const Updates updates = updatesBeside(work, rates, work.heldUpdates);
-    forward.take(updates.forward, StepResource::HostAdamW);
+    forward.take(withUpdates(forward.seconds, updates.forward, work.groups), StepResource::HostAdamW);
     backward.take(updates.backward, StepResource::HostAdamW);
     ends += host / units; // the last gradient's update
     if (const double written = disk(both, rates); written > forward.seconds + backward.seconds)
@@ -205,7 +211,7 @@ std::array<StepResource, 2> predictApart(const StepWork& work, const StepRates& 
   }
   time.forward = forward.seconds;
   time.backward = backward.seconds;
-  time.seconds = (work.updatesInForward ? time.bound : time.forward + time.backward) + ends;
+  time.seconds = time.forward + time.backward + ends;
   return {forward.bottleneck, backward.bottleneck};
 }
 
@@ -283,7 +289,7 @@ double updatesToHold(const StepWork& work, const StepRates& rates) {
   const double backward = busiest(work.backward, rates, compute(work.backward, rates) + onDevice).seconds;
   return leastOf(std::max(0.0, work.hostUpdates - work.tableUpdates), [&](double held) {
     const Updates updates = updatesBeside(work, rates, held);
-    return std::max(forward, updates.forward) + std::max(backward, updates.backward);
+    return withUpdates(forward, updates.forward, work.groups) + std::max(backward, updates.backward);
   });
 }
 

@@ -87,6 +87,7 @@ StepCount::StepCount(const MemoryLayout& layout) : m_layout(layout) {
   m_groups = std::ceil(static_cast<double>(shape.microBatches) / static_cast<double>(shape.group));
   const auto microBatches = static_cast<double>(shape.microBatches);
   m_base.tokens = static_cast<double>(shape.tokens()) * microBatches;
+  m_base.groups = m_groups;
   m_base.units = static_cast<double>(layout.units().size());
   m_base.updatesInForward = shape.clip != ClipMode::Off;
   countProducts(spec, shape, m_base);

@@ -23,6 +23,7 @@ struct StepWork {
   PhaseWork forward, backward;
   double tokens = 0;
   double headProducts = 0; ///< floating-point operations of the head's matrix products, which are among backward's
+  double groups = 1;        ///< of micro-batches that go through the layers one after the other
   double units = 0;        ///< that a phase walks through: layers and the head
   double hostUpdates = 0;  ///< parameters that AdamW updates on the host, in memory
   double tableUpdates = 0; ///< of these the ones of tables, which stay there whatever waits for them

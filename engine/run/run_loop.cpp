@@ -161,6 +161,7 @@ Status RunLoop::trainToEnd() {
 Status RunLoop::trainStep(const Global& current, const Global& next) {
   TrainerState& state = m_run.state;
   const double rate = learningRateOf(state.step + 1);
+  const Use before = use(); // evaluations and samples between steps are no part of either
   const auto start = Clock::now();
   MILLRACE_TRY(const StepOutcome outcome, m_run.trainer->step({current.microBatches, next.microBatches, rate},
                                                               [this] { return m_requests.stopping(); }));
@@ -177,7 +178,7 @@ Status RunLoop::trainStep(const Global& current, const Global& next) {
     state.discardedInRow = 0;
     state.lossAverage = state.lossAverage ? *state.lossAverage * 0.98 + outcome.loss * 0.02 : outcome.loss;
   }
-  const StepMetrics metrics = metricsOf(outcome, seconds, rate);
+  const StepMetrics metrics = metricsOf(outcome, seconds, rate, before);
   m_gauge.step = state.step;
   m_gauge.loss = outcome.loss;
   m_gauge.tokensPerSecond = metrics.tokensPerSecond;
@@ -205,7 +206,12 @@ Status RunLoop::trainStep(const Global& current, const Global& next) {
       state.discardedInRow));
 }
 
-StepMetrics RunLoop::metricsOf(const StepOutcome& outcome, double seconds, double rate) {
+RunLoop::Use RunLoop::use() const {
+  const Streams& streams = m_run.trainer->runner().streams();
+  return {streams.compute->use(), streams.copyIn->use(), m_run.trainer->busUse()};
+}
+
+StepMetrics RunLoop::metricsOf(const StepOutcome& outcome, double seconds, double rate, const Use& before) {
   StepMetrics metrics;
   metrics.step = m_run.state.step;
   metrics.time = unixTime();
@@ -222,31 +228,25 @@ StepMetrics RunLoop::metricsOf(const StepOutcome& outcome, double seconds, doubl
   metrics.discarded = outcome.discarded;
   metrics.forwardSeconds = outcome.forwardSeconds;
   metrics.backwardSeconds = outcome.backwardSeconds;
-  Streams& streams = m_run.trainer->runner().streams();
-  const StreamUse compute = streams.compute->use();
-  const StreamUse in = streams.copyIn->use();
+  const auto [compute, in, bus] = use();
   const double optimizer = m_run.trainer->optimizerSeconds();
   metrics.optimizerSeconds = optimizer - m_optimizerBefore;
-  const BusUse bus = m_run.trainer->busUse();
-  metrics.links.push_back({"device", bus.in - m_busBefore.in, bus.out - m_busBefore.out,
-                           bus.secondsIn - m_busBefore.secondsIn, bus.secondsOut - m_busBefore.secondsOut,
+  m_optimizerBefore = optimizer;
+  metrics.links.push_back({"device", bus.in - before.bus.in, bus.out - before.bus.out,
+                           bus.secondsIn - before.bus.secondsIn, bus.secondsOut - before.bus.secondsOut,
                            m_run.rates.measured ? m_run.rates.in : 0, m_run.rates.measured ? m_run.rates.out : 0});
-  const auto stalled = [](const StreamUse& now, const StreamUse& before, Stall cause) {
+  const auto stalled = [](const StreamUse& now, const StreamUse& then, Stall cause) {
     const auto i = static_cast<std::size_t>(cause);
-    return now.stallSeconds[i] - before.stallSeconds[i];
+    return now.stallSeconds[i] - then.stallSeconds[i];
   };
   // Weights that come late because AdamW is still at work are the optimizer's fault.
   const double forOptimizer =
-      std::min(stalled(in, m_inBefore, Stall::Optimizer), stalled(compute, m_computeBefore, Stall::Weights));
-  metrics.stalls.waitOptimizer = forOptimizer + stalled(compute, m_computeBefore, Stall::Optimizer);
-  metrics.stalls.waitWeights = stalled(compute, m_computeBefore, Stall::Weights) - forOptimizer;
+      std::min(stalled(in, before.in, Stall::Optimizer), stalled(compute, before.compute, Stall::Weights));
+  metrics.stalls.waitOptimizer = forOptimizer + stalled(compute, before.compute, Stall::Optimizer);
+  metrics.stalls.waitWeights = stalled(compute, before.compute, Stall::Weights) - forOptimizer;
   metrics.stalls.waitCopyOut =
-      stalled(compute, m_computeBefore, Stall::Gradients) + stalled(compute, m_computeBefore, Stall::Activations);
-  metrics.stalls.waitData = stalled(compute, m_computeBefore, Stall::Data);
-  m_computeBefore = compute;
-  m_inBefore = in;
-  m_busBefore = bus;
-  m_optimizerBefore = optimizer;
+      stalled(compute, before.compute, Stall::Gradients) + stalled(compute, before.compute, Stall::Activations);
+  metrics.stalls.waitData = stalled(compute, before.compute, Stall::Data);
   metrics.boundSeconds = m_run.rates.measured ? m_run.time.bound : 0;
   metrics.predictedSeconds = m_run.time.seconds * m_correction.value_or(1);
   const double ratio = seconds / std::max(m_run.time.seconds, 1e-9);

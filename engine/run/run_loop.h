@@ -71,7 +71,14 @@ class RunLoop {
   void setState(RunState state, const std::string& reason = {});
   Status report(decltype(RunEvent::body) body);
   void alert(const std::string& kind, const std::string& message, const std::string& advice);
-  StepMetrics metricsOf(const StepOutcome& outcome, double seconds, double learningRate);
+  /// Of the streams, since the beginning.
+  struct Use {
+    StreamUse compute, in;
+    BusUse bus;
+  };
+  Use use() const;
+  /// before: use() when the step began.
+  StepMetrics metricsOf(const StepOutcome& outcome, double seconds, double learningRate, const Use& before);
   bool due(std::int64_t every) const { return every > 0 && m_run.state.step % every == 0; }
 
   FileSystem& m_files;
@@ -93,8 +100,6 @@ class RunLoop {
   Bytes m_checkpointBytes = 0; ///< of the last one
   bool m_spaceIsLow = false;
   LossWatch m_lossWatch;
-  StreamUse m_computeBefore, m_inBefore;
-  BusUse m_busBefore;
   double m_optimizerBefore = 0;
   std::optional<double> m_correction; ///< measured over predicted time of the steps so far
 };

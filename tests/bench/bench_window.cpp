@@ -97,9 +97,11 @@ int main(int argc, char** argv) {
           QTimer::singleShot(1000 * seconds, &application, [&] {
             steps = window.runs().session()->last()->step;
             application.timing = false;
-            if (argc > 3 && !window.grab().save(QString::fromLocal8Bit(argv[3]))) qWarning("no picture was written");
-            window.document().startNew({});
-            window.stopAndClose();
+            QTimer::singleShot(0, &application, [&] { // the picture is no part of what is timed
+              if (argc > 3 && !window.grab().save(QString::fromLocal8Bit(argv[3]))) qWarning("no picture was written");
+              window.document().startNew({});
+              window.stopAndClose();
+            });
           });
         },
         Qt::SingleShotConnection);

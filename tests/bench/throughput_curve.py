@@ -21,7 +21,7 @@ KEPT = ["tokens_per_step", "tokens_per_second", "step_seconds", "forward_seconds
         "optimizer_seconds", "model_flops_per_second", "hardware_flops_per_second", "bound_seconds", "times_the_bound",
         "predicted_seconds", "rates", "recompute", "offload_activations", "streamed_layers",
         "layers_with_weights_on_device", "layers_on_device", "share_updated_on_device", "links", "stalled_seconds",
-        "peak_bytes"]
+        "group", "peak_bytes"]
 
 
 def measure(options):

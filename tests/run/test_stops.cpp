@@ -162,6 +162,16 @@ class TestStops : public QObject {
     QCOMPARE(left.steps, std::vector<std::string>(m_whole.steps.begin() + 5, m_whole.steps.end()));
   }
 
+  /// What evaluations and samples move between steps is in no step's figures.
+  void figuresAreOfStepsAlone() {
+    Project plain = m_project;
+    plain.evaluation.every = plain.samples.every = 0;
+    QVERIFY(valueOrThrow(Run::start(m_local, plain, optionsOf("plain")))->wait().state == RunState::Finished);
+    const std::vector<std::string> alone = linkBytes("plain");
+    QCOMPARE(alone.size(), static_cast<std::size_t>(steps));
+    QCOMPARE(linkBytes("whole"), alone);
+  }
+
  private:
   using OnLine = std::function<Status(Run& run, const std::string& file, std::string_view line)>;
 
@@ -189,14 +199,27 @@ class TestStops : public QObject {
     return owned->wait();
   }
 
+  std::vector<Json> metrics(const std::string& name) {
+    const std::string lines = readTextFile(m_local, folder() / name / "metrics.jsonl").value_or(std::string());
+    std::vector<Json> all;
+    for (std::size_t begin = 0, end; (end = lines.find('\n', begin)) != lines.npos; begin = end + 1)
+      all.push_back(Json::parse(lines.substr(begin, end - begin)));
+    return all;
+  }
+
+  std::vector<std::string> linkBytes(const std::string& name) {
+    std::vector<std::string> bytes;
+    for (const Json& step : metrics(name))
+      bytes.push_back(Json{step.at("links").at(0).at("bytes_in"), step.at("links").at(0).at("bytes_out")}.dump());
+    return bytes;
+  }
+
   Remains remains(const std::string& name) {
     Remains left;
     const Path run = folder() / name;
-    const std::string lines = readTextFile(m_local, run / "metrics.jsonl").value_or(std::string());
-    for (std::size_t begin = 0, end; (end = lines.find('\n', begin)) != lines.npos; begin = end + 1) {
-      const Json step = Json::parse(lines.substr(begin, end - begin));
-      left.steps.push_back(Json{step["step"], step["loss"], step["grad_norm"], step["learning_rate"]}.dump());
-    }
+    for (const Json& step : metrics(name))
+      left.steps.push_back(
+          Json{step.at("step"), step.at("loss"), step.at("grad_norm"), step.at("learning_rate")}.dump());
     const std::vector<std::string> saved = valueOrThrow(m_local.list(run / "checkpoints"));
     const auto newest =
         std::find_if(saved.rbegin(), saved.rend(), [](const std::string& entry) { return entry.starts_with("step-"); });
