@@ -5,6 +5,7 @@
 #include "checkpoint/manifest.h"
 #include "checkpoint/shards.h"
 #include "model/config_import.h"
+#include "model/foreign_models.h"
 #include "run/run_directory.h"
 
 #include <algorithm>
@@ -17,6 +18,7 @@ namespace {
 constexpr const char* configName = "config.json";
 constexpr const char* tokenizerName = "tokenizer.json";
 constexpr Bytes tokenizerLimit = 256 * MiB;
+constexpr int attempts = 5;
 
 Status verifyFile(FileSystem& files, const Path& path, const ManifestFile& entry) {
   if (!files.exists(path)) return badInput(fmt::format("{}: missing, the manifest names it", path.string()));
@@ -74,13 +76,25 @@ Result<Found> checkpointOfRun(FileSystem& files, const ModelChoice& choice, std:
                                   choice.path.string()));
     std::erase_if(entries, [&](const CheckpointEntry& entry) { return entry.step != best->step; });
   }
+  if (choice.step) {
+    std::string steps;
+    for (const CheckpointEntry& entry : entries) steps += fmt::format("{}{}", steps.empty() ? "" : ", ", entry.step);
+    std::erase_if(entries, [&](const CheckpointEntry& entry) { return entry.step != *choice.step; });
+    if (entries.empty())
+      return badInput(fmt::format("{}: the run has no checkpoint of step {}; there are those of steps {}",
+                                  choice.path.string(), *choice.step, steps));
+  }
   std::string newest;
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
     const auto step = verifyForUse(files, entry->path);
     if (step) return Found{entry->path, *step};
+    if (!files.exists(entry->path)) continue; // a run at work has removed it; what is newer comes later
     if (newest.empty()) newest = step.error().message;
     warnings.push_back(fmt::format("checkpoint of step {} is passed over: {}", entry->step, step.error().message));
   }
+  if (newest.empty())
+    return badInput(fmt::format("{}: the run has replaced its checkpoints meanwhile; try again", choice.path.string()));
+  if (choice.step) return badInput(fmt::format("the checkpoint of step {} is damaged: {}", *choice.step, newest));
   if (choice.checkpoint == CheckpointChoice::Best)
     return badInput(fmt::format("the best checkpoint is damaged: {}; use the latest", newest));
   return badInput(fmt::format("{}: none of its {} checkpoints is good; the newest: {}", choice.path.string(),
@@ -91,24 +105,36 @@ Result<Found> checkpointOfRun(FileSystem& files, const ModelChoice& choice, std:
 
 Result<SavedModel> SavedModel::open(FileSystem& files, const ModelChoice& choice) {
   const std::string name = choice.path.string();
+  if (choice.step && choice.checkpoint == CheckpointChoice::Best)
+    return badInput("the best checkpoint and that of a step are asked for: name one of them");
   if (!files.exists(choice.path))
     return badInput(fmt::format("{}: there is no such folder; expected a checkpoint, a run or a model", name));
   constexpr const char* expected = "expected a checkpoint folder (with manifest.json), a run directory (with run.json) "
                                    "or a Hugging Face model folder "
                                    "(with config.json and model.safetensors or model.safetensors.index.json)";
-  if (!files.isDirectory(choice.path)) return badInput(fmt::format("{}: is a file; {}", name, expected));
+  MILLRACE_CHECK(refuseForeignFolder(files, choice.path));
 
   SavedModel source;
+  const bool run = !files.exists(choice.path / manifestName) && isRun(files, choice.path);
+  if (choice.step && !run)
+    return badInput(fmt::format("{}: is no run, and only a run has checkpoints of several steps; name the checkpoint's "
+                                "folder, or the run",
+                                name));
   if (files.exists(choice.path / manifestName)) {
     MILLRACE_TRY(source.m_step, verifyForUse(files, choice.path));
     MILLRACE_CHECK(source.load(files, choice.path));
     return source;
   }
-  if (isRun(files, choice.path)) {
-    MILLRACE_TRY(const Found found, checkpointOfRun(files, choice, source.m_warnings));
-    source.m_step = found.step;
-    MILLRACE_CHECK(source.load(files, found.folder));
-    return source;
+  if (run) {
+    // A run at work may remove a checkpoint between a look and the next; it has saved a newer one before.
+    for (int attempt = 1;; ++attempt) {
+      source.m_warnings.clear();
+      MILLRACE_TRY(const Found found, checkpointOfRun(files, choice, source.m_warnings));
+      source.m_step = found.step;
+      Status loaded = source.load(files, found.folder);
+      if (loaded) return source;
+      if (attempt == attempts || files.exists(found.folder)) return tl::unexpected<Error>(std::move(loaded.error()));
+    }
   }
   if (files.exists(choice.path / "state.json"))
     return badInput(fmt::format("{}: a checkpoint without its {}: it is incomplete; use another checkpoint of the run",
@@ -120,18 +146,44 @@ Result<SavedModel> SavedModel::open(FileSystem& files, const ModelChoice& choice
 
 Status SavedModel::load(FileSystem& files, const Path& folder) {
   m_folder = folder;
+  m_endTokens.clear();
   MILLRACE_TRY(m_spec, readModelConfig(files, folder, &m_warnings));
   if (files.exists(folder / tokenizerName)) {
     MILLRACE_TRY(m_tokenizer, readTextFile(files, folder / tokenizerName, tokenizerLimit));
+  } else {
+    m_tokenizerAdvice = adviceOnTokenizer(files, folder);
   }
+  readGenerationSettings(files, folder);
   MILLRACE_TRY(ModelReader reader, ModelReader::open(files, folder, m_spec));
   m_weights = std::make_shared<const ModelReader>(std::move(reader));
   return {};
 }
 
+/// Chat models name the tokens that end an answer here, and often not in their config. A broken file is no reason not
+/// to use the model.
+void SavedModel::readGenerationSettings(FileSystem& files, const Path& folder) {
+  const Path path = folder / "generation_config.json";
+  if (!files.exists(path)) return;
+  const auto json = readJsonFile(files, path, MiB);
+  if (!json || !json->is_object()) {
+    m_warnings.push_back(
+        fmt::format("{}; it is not used", json ? path.string() + ": is no object" : json.error().message));
+    return;
+  }
+  const Json ends = json->value("eos_token_id", Json());
+  const auto take = [&](const Json& id) {
+    if (id.is_number_unsigned() && id.get<std::uint64_t>() < static_cast<std::uint64_t>(m_spec.vocabulary))
+      m_endTokens.push_back(id.get<std::int32_t>());
+  };
+  if (ends.is_array())
+    for (const Json& id : ends) take(id);
+  else
+    take(ends);
+}
+
 Result<Tokenizer> SavedModel::tokenizer() const {
   const std::string name = (m_folder / tokenizerName).string();
-  if (!m_tokenizer) return badInput(fmt::format("{}: missing; put the model's tokenizer.json into the folder", name));
+  if (!m_tokenizer) return badInput(fmt::format("{}: missing{}", name, m_tokenizerAdvice));
   return Tokenizer::parse(*m_tokenizer, name);
 }
 

@@ -36,11 +36,19 @@ RopeKind kindOf(JsonReader& reader) {
   return RopeKind::Default;
 }
 
-void wholeHeads(JsonReader& reader) {
-  const double share = reader.number("partial_rotary_factor", 1, 0, 1);
-  if (share != 1)
+/// The share of a head that rotates. transformers takes an odd number of elements for one more, which would be past a
+/// small head's end.
+double rotatedShare(JsonReader& reader, const RopeContext& context, double fallback) {
+  const double share = reader.number("partial_rotary_factor", fallback, 0, 1);
+  if (!context.phi3 && share != 1)
     reader.problem("partial_rotary_factor",
                    fmt::format("is {}: this family rotates whole heads, only 1 is possible", share));
+  const auto elements = static_cast<std::int64_t>(static_cast<double>(context.headDim) * share);
+  if (context.phi3 && (elements < 2 || elements % 2 != 0))
+    reader.problem("partial_rotary_factor", fmt::format("is {}, which is {} elements of heads of {}: expected an even "
+                                                        "number of them from 2",
+                                                        share, elements, context.headDim));
+  return share;
 }
 
 double required(JsonReader& reader, const std::string& key, double minimum, double maximum) {
@@ -57,6 +65,7 @@ std::optional<double> optionalNumber(JsonReader& reader, const std::string& key,
 struct Defaults {
   double theta = 10000;
   std::int64_t originalMaxPositions = 0; ///< from the config's top level, 0: not there
+  double rotatedShare = 1;
 };
 
 void readYarn(JsonReader& reader, const RopeContext& context, RopeSpec& rope) {
@@ -81,7 +90,10 @@ Result<RopeSpec> readParameters(const Json& object, const std::string& prefix, c
   RopeSpec rope;
   rope.kind = kindOf(reader);
   rope.theta = reader.number("rope_theta", defaults.theta, minimumTheta, maximumTheta);
-  wholeHeads(reader);
+  rope.partialRotaryFactor = rotatedShare(reader, context, defaults.rotatedShare);
+  if (context.phi3 && rope.kind != RopeKind::Default)
+    reader.problem(reader.has("rope_type") ? "rope_type" : "type",
+                   "is a scaling that transformers does not have for this family either; only default is possible");
   reader.ignore("finetuned"); // bookkeeping of some published yarn models
   // What the kind does not read is refused as unknown, unless it is null.
   for (const auto& [key, value] : object.items())
@@ -139,7 +151,7 @@ Result<RopeSpec> ropeFromConfig(JsonReader& config, const RopeContext& context, 
   Defaults defaults;
   defaults.theta = config.number("rope_theta", defaults.theta, minimumTheta, maximumTheta);
   defaults.originalMaxPositions = config.integer("original_max_position_embeddings", 0, 1, maximumPositions);
-  wholeHeads(config);
+  defaults.rotatedShare = rotatedShare(config, context, 1);
   const Json& scaling = config.object("rope_scaling");
   const Json& parameters = config.object("rope_parameters");
   MILLRACE_CHECK(config.status());
@@ -159,6 +171,7 @@ Result<RopeSpec> ropeFromConfig(JsonReader& config, const RopeContext& context, 
 void addRopeToConfig(Json& config, const RopeSpec& rope) {
   config["rope_theta"] = rope.theta;
   config["rope_scaling"] = nullptr;
+  if (rope.partialRotaryFactor != 1) config["partial_rotary_factor"] = rope.partialRotaryFactor;
   if (rope.kind == RopeKind::Default) return;
   Json scaling = Json::object();
   for (const auto& [name, kind] : kinds)

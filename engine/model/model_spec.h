@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-enum class ModelFamily { Llama, Qwen2, Qwen3, Mistral, Gpt2 };
+enum class ModelFamily { Llama, Qwen2, Qwen3, Mistral, Gpt2, Phi3 };
 
 enum class NormKind { Rms, Layer };
 
@@ -28,7 +28,7 @@ struct RopeSpec {
   std::optional<double> attentionFactor;      ///< yarn
   std::optional<double> mscale, mscaleAllDim; ///< yarn
   bool truncate = true;                       ///< yarn
-  double partialRotaryFactor = 1;
+  double partialRotaryFactor = 1;             ///< share of a head that rotates, its first elements; phi3
 
   bool operator==(const RopeSpec&) const = default;
 };
