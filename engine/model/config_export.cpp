@@ -68,7 +68,11 @@ void addLlamaLike(Json& config, const ModelSpec& spec) {
   if (spec.family == ModelFamily::Phi3) {
     config["resid_pdrop"] = 0.0; // the weights were trained without dropout
     config["embd_pdrop"] = 0.0;
-    config["original_max_position_embeddings"] = spec.maxPositions; // no scaling
+    config["original_max_position_embeddings"] = spec.maxPositions;
+    if (spec.rope->kind == RopeKind::LongRope) {
+      config["original_max_position_embeddings"] = spec.rope->originalMaxPositions;
+      config["max_position_embeddings"] = spec.rope->extendedPositions;
+    }
     return;
   }
   config["use_sliding_window"] = window > 0;

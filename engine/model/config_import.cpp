@@ -365,6 +365,14 @@ class Importer {
     context.headDim = m_spec.attention.headDim;
     context.phi3 = m_spec.family == ModelFamily::Phi3;
     MILLRACE_TRY(m_spec.rope, ropeFromConfig(m_reader, context, m_warnings));
+    const RopeSpec& rope = *m_spec.rope;
+    if (rope.kind != RopeKind::LongRope || rope.originalMaxPositions >= m_spec.maxPositions) return {};
+    warn(
+        fmt::format("max_position_embeddings is {}: rotary positions are those for up to {} "
+                    "(original_max_position_embeddings), which is the longest that the model is used with here; beyond "
+                    "that longrope's frequencies depend on the length of every sequence",
+                    m_spec.maxPositions, rope.originalMaxPositions));
+    m_spec.maxPositions = rope.originalMaxPositions;
     return {};
   }
 

@@ -197,6 +197,8 @@ class TestConfigImport : public QObject {
     row("phi3", R"({"partial_rotary_factor": 0.5})");
     row("phi3", R"({"rope_parameters": {"rope_type": "default", "partial_rotary_factor": 0.25}})");
     row("phi3", R"({"pad_token_id": 5})");
+    row("phi3", R"({"original_max_position_embeddings": 64, "rope_scaling": {"type": "longrope",
+      "short_factor": [1, 1, 1, 2], "long_factor": [2, 3, 4, 5]}})");
     row("mistral", R"({"sliding_window": null})");
     row("qwen2", R"({"use_sliding_window": true, "max_window_layers": 3})");
     row("qwen3", R"({"use_sliding_window": true, "layer_types": ["sliding_attention", "full_attention",
@@ -345,6 +347,10 @@ class TestConfigImport : public QObject {
                                      << R"({"pad_token_id": 2})" << QStringList{"pad_token_id is 2"};
     QTest::newRow("token outside") << "llama"
                                    << R"({"eos_token_id": [2, 100]})" << QStringList{"eos_token_id is 100"};
+    QTest::newRow("longrope") << "phi3"
+                              << R"({"original_max_position_embeddings": 64, "rope_scaling": {"type": "longrope",
+                                     "short_factor": [1, 1, 1, 2], "long_factor": [2, 3, 4, 5]}})"
+                              << QStringList{"max_position_embeddings is 256: rotary positions are those for up to 64"};
     QTest::newRow("unused length") << "llama"
                                    << R"({"rope_scaling": {"type": "dynamic", "factor": 2,
                                           "original_max_position_embeddings": 64}})"
@@ -462,8 +468,15 @@ class TestConfigImport : public QObject {
     row("llama", R"({"rope_theta": "big"})", {"rope_theta is 'big'"});
     row("llama", R"({"partial_rotary_factor": 0.5})", {"partial_rotary_factor is 0.5"});
     row("phi3", R"({"partial_rotary_factor": 0.4})", {"partial_rotary_factor is 0.4", "3 elements of heads of 8"});
-    row("phi3", R"({"rope_scaling": {"type": "linear", "factor": 2}})", {"rope_scaling.type", "only default"});
-    row("phi3", R"({"rope_scaling": {"type": "longrope", "short_factor": [1], "long_factor": [1]}})", {"'longrope'"});
+    row("phi3", R"({"rope_scaling": {"type": "linear", "factor": 2}})", {"rope_scaling.type is 'linear'", "longrope"});
+    row("phi3", R"({"rope_scaling": {"type": "longrope", "short_factor": [1, 1, 1, 1], "long_factor": [1]}})",
+        {"rope_scaling.long_factor", "4 positive numbers"});
+    row("phi3", R"({"rope_scaling": {"type": "su", "short_factor": [1, 1, 0, 1], "long_factor": [1, 1, 1, 1]}})",
+        {"rope_scaling.short_factor"});
+    row("phi3", R"({"rope_scaling": {"type": "longrope", "short_factor": "1", "long_factor": [1, 1, 1, "x"]}})",
+        {"rope_scaling.short_factor"});
+    row("phi3", R"({"rope_scaling": {"rope_type": "default", "short_factor": [1, 1, 1, 1]}})",
+        {"rope_scaling.short_factor", "longrope"});
     row("phi3", R"({"attention_bias": true})", {"attention_bias"});
     row("phi3", R"({"auto_map": {"AutoModel": "x.Y"}})", {"remove auto_map"});
     row("llama", R"({"rope_scaling": {"type": "longrope", "short_factor": [1], "long_factor": [1]}})",
