@@ -5,7 +5,6 @@
 #include "base/bf16.h"
 #include "model/config_import.h"
 #include "run/control_tokens.h"
-#include "run/model_companions.h"
 #include "storage/model_writer.h"
 
 #include <algorithm>
@@ -78,12 +77,10 @@ class Exporter {
 
   /// Fills the temporary folder.
   Status write(ExportedModel& exported) {
-    // Read before the tensors, which take long: a run may remove the checkpoint meanwhile.
-    const std::vector<CheckpointFile> companions =
-        readCompanions(m_files, m_source.folder(), m_source.folder(), exported.warnings);
     MILLRACE_CHECK(m_files.remove(m_folder));
     MILLRACE_CHECK(m_files.createDirectories(m_folder));
     MILLRACE_CHECK(writeTensors(exported));
+    const std::vector<CheckpointFile>& companions = m_source.companions();
     const bool described = std::any_of(companions.begin(), companions.end(),
                                        [](const auto& file) { return file.name == "tokenizer_config.json"; });
     MILLRACE_CHECK(writeTokenizer(described, exported));

@@ -6,6 +6,7 @@
 #include "checkpoint/shards.h"
 #include "model/config_import.h"
 #include "model/foreign_models.h"
+#include "run/model_companions.h"
 #include "run/run_directory.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace {
 constexpr const char* configName = "config.json";
 constexpr const char* tokenizerName = "tokenizer.json";
 constexpr Bytes tokenizerLimit = 256 * MiB;
-constexpr int attempts = 5;
+constexpr int attempts = 20; ///< to look at a run whose checkpoints change
 
 Status verifyFile(FileSystem& files, const Path& path, const ManifestFile& entry) {
   if (!files.exists(path)) return badInput(fmt::format("{}: missing, the manifest names it", path.string()));
@@ -60,6 +61,12 @@ struct Found {
   std::int64_t step = 0;
 };
 
+std::optional<std::int64_t> newestStep(FileSystem& files, const Path& run) {
+  Log log;
+  const auto entries = CheckpointStore(files, RunDirectory(run).checkpoints(), log).list();
+  return entries && !entries->empty() ? std::optional(entries->back().step) : std::nullopt;
+}
+
 Result<Found> checkpointOfRun(FileSystem& files, const ModelChoice& choice, std::vector<std::string>& warnings) {
   Log log;
   log.addListener([&](LogLevel level, std::string_view message) {
@@ -88,12 +95,9 @@ Result<Found> checkpointOfRun(FileSystem& files, const ModelChoice& choice, std:
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
     const auto step = verifyForUse(files, entry->path);
     if (step) return Found{entry->path, *step};
-    if (!files.exists(entry->path)) continue; // a run at work has removed it; what is newer comes later
     if (newest.empty()) newest = step.error().message;
     warnings.push_back(fmt::format("checkpoint of step {} is passed over: {}", entry->step, step.error().message));
   }
-  if (newest.empty())
-    return badInput(fmt::format("{}: the run has replaced its checkpoints meanwhile; try again", choice.path.string()));
   if (choice.step) return badInput(fmt::format("the checkpoint of step {} is damaged: {}", *choice.step, newest));
   if (choice.checkpoint == CheckpointChoice::Best)
     return badInput(fmt::format("the best checkpoint is damaged: {}; use the latest", newest));
@@ -126,15 +130,8 @@ Result<SavedModel> SavedModel::open(FileSystem& files, const ModelChoice& choice
     return source;
   }
   if (run) {
-    // A run at work may remove a checkpoint between a look and the next; it has saved a newer one before.
-    for (int attempt = 1;; ++attempt) {
-      source.m_warnings.clear();
-      MILLRACE_TRY(const Found found, checkpointOfRun(files, choice, source.m_warnings));
-      source.m_step = found.step;
-      Status loaded = source.load(files, found.folder);
-      if (loaded) return source;
-      if (attempt == attempts || files.exists(found.folder)) return tl::unexpected<Error>(std::move(loaded.error()));
-    }
+    MILLRACE_CHECK(source.loadOfRun(files, choice));
+    return source;
   }
   if (files.exists(choice.path / "state.json"))
     return badInput(fmt::format("{}: a checkpoint without its {}: it is incomplete; use another checkpoint of the run",
@@ -142,6 +139,23 @@ Result<SavedModel> SavedModel::open(FileSystem& files, const ModelChoice& choice
   if (!files.exists(choice.path / configName)) return badInput(fmt::format("{}: {}", name, expected));
   MILLRACE_CHECK(source.load(files, choice.path));
   return source;
+}
+
+/// A run at work removes checkpoints while they are looked at, and saves a newer one before it does: where something is
+/// wrong and there is a newer one by then, it is looked at anew.
+Status SavedModel::loadOfRun(FileSystem& files, const ModelChoice& choice) {
+  for (int attempt = 1;; ++attempt) {
+    const auto before = newestStep(files, choice.path);
+    std::vector<std::string> passedOver;
+    const Result<Found> found = checkpointOfRun(files, choice, passedOver);
+    m_warnings = passedOver;
+    Status loaded = found ? load(files, found->folder) : Status(tl::unexpected<Error>(found.error()));
+    const bool settled = attempt == attempts || newestStep(files, choice.path) == before;
+    if ((loaded && passedOver.empty()) || settled) {
+      if (loaded) m_step = found->step;
+      return loaded;
+    }
+  }
 }
 
 Status SavedModel::load(FileSystem& files, const Path& folder) {
@@ -154,8 +168,11 @@ Status SavedModel::load(FileSystem& files, const Path& folder) {
     m_tokenizerAdvice = adviceOnTokenizer(files, folder);
   }
   readGenerationSettings(files, folder);
+  m_companions = readCompanions(files, folder, folder, m_warnings);
   MILLRACE_TRY(ModelReader reader, ModelReader::open(files, folder, m_spec));
   m_weights = std::make_shared<const ModelReader>(std::move(reader));
+  // Files that are open stay whole; of those that were looked for by name some may have been gone already.
+  if (!files.exists(folder)) return badInput(fmt::format("{}: was removed while it was read", folder.string()));
   return {};
 }
 

@@ -164,11 +164,14 @@ Status refuseForeignConfig(const Json& config, const std::string& source) {
 
 std::string adviceOnWeights(FileSystem& files, const Path& folder) {
   const std::vector<std::string> names = namesIn(files, folder);
-  for (const char* ending : {".bin.index.json", ".bin", ".pt", ".pth", ".ckpt"})
-    if (const std::string name = firstEndingWith(names, ending);
-        !name.empty() && (ending[1] != 'b' || lower(name).starts_with("pytorch_model")))
-      return fmt::format("; {} is of PyTorch's pickles, which may hold program code and are not read: {}", name,
-                         asSafetensors);
+  const auto pickle = std::find_if(names.begin(), names.end(), [](const std::string& name) {
+    const std::string ending = lower(Path(name).extension().string());
+    return (ending == ".bin" && name.starts_with("pytorch_model")) || ending == ".pt" || ending == ".pth" ||
+           ending == ".ckpt";
+  });
+  if (pickle != names.end())
+    return fmt::format("; {} is of PyTorch's pickles, which may hold program code and are not read: {}", *pickle,
+                       asSafetensors);
   for (const char* ending : {".gguf", ".h5", ".msgpack", ".onnx"})
     if (const std::string name = firstEndingWith(names, ending); !name.empty())
       return fmt::format("; {} {}", name, foreignFile(name));

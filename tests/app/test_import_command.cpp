@@ -49,6 +49,19 @@ class TestImportCommand : public QObject {
     QVERIFY2(outcome.code == 0, outcome.error.constData());
     writeFile(m_model + "/chat_template.jinja", "{{ messages[0].content }}");
     writeFile(m_model + "/generation_config.json", "{\"temperature\": 0.6}");
+    m_grown = copyOfModel("grown");
+    QJsonObject tokenizer = jsonOf(m_grown + "/tokenizer.json");
+    QJsonArray added = tokenizer["added_tokens"].toArray();
+    for (int i = 0; i < 2; ++i)
+      added.append(QJsonObject{{"id", 300 + i},
+                               {"content", QString("<|side%1|>").arg(i)},
+                               {"special", true},
+                               {"single_word", false},
+                               {"lstrip", false},
+                               {"rstrip", false},
+                               {"normalized", false}});
+    tokenizer["added_tokens"] = added;
+    writeFile(m_grown + "/tokenizer.json", QJsonDocument(tokenizer).toJson());
   }
 
   void tellsWhatTheModelIs() {
@@ -136,25 +149,12 @@ class TestImportCommand : public QObject {
   }
 
   void addedTokensMakeItGrow() {
-    const QString grown = copyOfModel("grown");
-    QJsonObject tokenizer = jsonOf(grown + "/tokenizer.json");
-    QJsonArray added = tokenizer["added_tokens"].toArray();
-    for (int i = 0; i < 2; ++i)
-      added.append(QJsonObject{{"id", 300 + i},
-                               {"content", QString("<|side%1|>").arg(i)},
-                               {"special", true},
-                               {"single_word", false},
-                               {"lstrip", false},
-                               {"rstrip", false},
-                               {"normalized", false}});
-    tokenizer["added_tokens"] = added;
-    writeFile(grown + "/tokenizer.json", QJsonDocument(tokenizer).toJson());
-    const Outcome looked = runProgram({"import", grown, "--json"});
+    const Outcome looked = runProgram({"import", m_grown, "--json"});
     QVERIFY2(looked.code == 0, looked.error.constData());
     QCOMPARE(looked.object()["added_rows"].toInt(), 2);
 
     const QString run = m_folder.filePath("grown run"), out = m_folder.filePath("grown out");
-    const QString project = projectOf(grown, "grown-run", "fp32");
+    const QString project = projectOf(m_grown, "grown-run", "fp32");
     const Outcome planned = runProgram({"plan", project, "--json"});
     QVERIFY2(planned.code == 0, planned.error.constData());
     const Outcome trained = runProgram({"train", project, "--run-dir", run});
@@ -163,7 +163,7 @@ class TestImportCommand : public QObject {
     const Outcome exported = runProgram({"export", run, out});
     QVERIFY2(exported.code == 0, exported.error.constData());
     QCOMPARE(jsonOf(out + "/config.json")["vocab_size"].toInt(), 302);
-    const QMap<QString, QByteArray> before = tensorsOf(grown), after = tensorsOf(out);
+    const QMap<QString, QByteArray> before = tensorsOf(m_grown), after = tensorsOf(out);
     QCOMPARE(after.keys(), before.keys());
     const QString table = "model.embed_tokens.weight";
     for (const QString& name : before.keys())
@@ -191,8 +191,7 @@ class TestImportCommand : public QObject {
   /// The checkpoint of a model that grew is gone on with, though the folder that it came from has fewer rows.
   void aGrownModelIsResumed() {
     const QString run = m_folder.filePath("grown and resumed");
-    QVERIFY(QFile::exists(m_folder.filePath("grown-run.json"))); // of addedTokensMakeItGrow()
-    Child first({"train", m_folder.filePath("grown-run.json"), "--run-dir", run, "--set", "training.steps=100000",
+    Child first({"train", projectOf(m_grown, "grown-long", "fp32"), "--run-dir", run, "--set", "training.steps=100000",
                  "--set", "checkpoint.every=5"});
     Child second({"resume", run});
     QString before;
@@ -284,6 +283,7 @@ class TestImportCommand : public QObject {
 
   QTemporaryDir m_folder;
   QString m_model;
+  QString m_grown; ///< the same with two tokens more in its tokenizer
 };
 
 QTEST_GUILESS_MAIN(TestImportCommand)

@@ -121,7 +121,8 @@ class TestForeignModels : public QObject {
     QTest::addColumn<QStringList>("present");
     QTest::addColumn<QString>("weights");
     QTest::addColumn<QString>("tokenizer");
-    QTest::newRow("pickles") << QStringList{"pytorch_model.bin", "tokenizer.model"} << "pytorch_model.bin is of PyTorch"
+    QTest::newRow("pickles") << QStringList{"optimizer.bin", "pytorch_model.bin", "tokenizer.model"}
+                             << "pytorch_model.bin is of PyTorch"
                              << "tokenizer.model is there";
     QTest::newRow("sharded pickles") << QStringList{"pytorch_model-00001-of-00002.bin", "pytorch_model.bin.index.json"}
                                      << "PyTorch's pickles"
