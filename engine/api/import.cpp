@@ -14,8 +14,7 @@ namespace millrace {
 
 namespace {
 
-constexpr Bytes tokenizerLimit = 256 * MiB;
-constexpr Bytes settingsLimit = 16 * MiB;
+constexpr Bytes tokenizerSettingsLimit = 16 * MiB;
 
 /// What the tokenizer says, and how the model would grow for it.
 Status lookAtTokenizer(FileSystem& files, const Path& path, const ModelSpec& spec, ImportedModel& model) {
@@ -24,7 +23,7 @@ Status lookAtTokenizer(FileSystem& files, const Path& path, const ModelSpec& spe
         fmt::format("{}: not found{}", path.string(), adviceOnTokenizer(files, path.parent_path())));
     return {};
   }
-  MILLRACE_TRY(const std::string text, readTextFile(files, path, tokenizerLimit));
+  MILLRACE_TRY(const std::string text, readTextFile(files, path, maximumTokenizerFile));
   const Result<Tokenizer> tokenizer = Tokenizer::parse(text, path.string());
   if (!tokenizer) {
     model.problems.others.push_back(tokenizer.error().message);
@@ -49,7 +48,7 @@ bool hasChatTemplate(FileSystem& files, const Path& folder) {
   if (files.exists(folder / "chat_template.jinja")) return true;
   const Path settings = folder / "tokenizer_config.json";
   if (!files.exists(settings)) return false;
-  const auto json = readJsonFile(files, settings, settingsLimit);
+  const auto json = readJsonFile(files, settings, tokenizerSettingsLimit);
   return json && json->is_object() && json->contains("chat_template") && !json->at("chat_template").is_null();
 }
 

@@ -6,6 +6,7 @@
 #include "checkpoint/shards.h"
 #include "model/config_import.h"
 #include "model/foreign_models.h"
+#include "model/vocabulary_growth.h"
 #include "run/model_companions.h"
 #include "run/run_directory.h"
 
@@ -18,8 +19,7 @@ namespace {
 
 constexpr const char* configName = "config.json";
 constexpr const char* tokenizerName = "tokenizer.json";
-constexpr Bytes tokenizerLimit = 256 * MiB;
-constexpr int attempts = 20; ///< to look at a run whose checkpoints change
+constexpr int looksAtARun = 20; ///< to look at a run whose checkpoints change
 
 Status verifyFile(FileSystem& files, const Path& path, const ManifestFile& entry) {
   if (!files.exists(path)) return badInput(fmt::format("{}: missing, the manifest names it", path.string()));
@@ -150,7 +150,7 @@ Status SavedModel::loadOfRun(FileSystem& files, const ModelChoice& choice) {
     const Result<Found> found = checkpointOfRun(files, choice, passedOver);
     m_warnings = passedOver;
     Status loaded = found ? load(files, found->folder) : Status(tl::unexpected<Error>(found.error()));
-    const bool settled = attempt == attempts || newestStep(files, choice.path) == before;
+    const bool settled = attempt == looksAtARun || newestStep(files, choice.path) == before;
     if ((loaded && passedOver.empty()) || settled) {
       if (loaded) m_step = found->step;
       return loaded;
@@ -163,7 +163,7 @@ Status SavedModel::load(FileSystem& files, const Path& folder) {
   m_endTokens.clear();
   MILLRACE_TRY(m_spec, readModelConfig(files, folder, &m_warnings));
   if (files.exists(folder / tokenizerName)) {
-    MILLRACE_TRY(m_tokenizer, readTextFile(files, folder / tokenizerName, tokenizerLimit));
+    MILLRACE_TRY(m_tokenizer, readTextFile(files, folder / tokenizerName, maximumTokenizerFile));
   } else {
     m_tokenizerAdvice = adviceOnTokenizer(files, folder);
   }

@@ -67,9 +67,13 @@ class Importer {
     const std::string name = m_reader.text("model_type", "");
     MILLRACE_CHECK(m_reader.status());
     const auto family = familyNamed(name);
-    if (!family)
-      return badInput(fmt::format("{}: model_type {}, expected one of: {}", m_source,
-                                  name.empty() ? "is missing" : fmt::format("is '{}'", name), supportedFamilies()));
+    if (!family) {
+      const bool experts = name.find("moe") != std::string::npos || name == "mixtral" || name == "dbrx";
+      return badInput(fmt::format("{}: model_type {}{}, expected one of: {}", m_source,
+                                  name.empty() ? "is missing" : fmt::format("is '{}'", name.substr(0, 60)),
+                                  experts ? ", a mixture of experts, which is not implemented" : "",
+                                  supportedFamilies()));
+    }
     m_spec.family = *family;
     return {};
   }

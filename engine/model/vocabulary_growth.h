@@ -10,6 +10,9 @@
 
 namespace millrace {
 
+/// Of a tokenizer.json; the largest that are in use have a tenth of it.
+constexpr Bytes maximumTokenizerFile = 256 * MiB;
+
 struct VocabularyGrowth {
   std::int64_t rows = 0;          ///< that the tables should have: at least the model's own
   std::vector<std::string> added; ///< tokens without a row, by id; empty: nothing grows

@@ -30,7 +30,6 @@ std::string keyOf(const ModelSource& model, const std::string& configKey) {
   return inside ? "model.config." + configKey : "model.config";
 }
 
-constexpr Bytes tokenizerLimit = 256 * MiB;
 constexpr std::size_t namedTokens = 5;
 
 /// Rows for the tokens that were added to the tokenizer of a trained model.
@@ -41,7 +40,7 @@ Status growVocabulary(FileSystem& files, const Project& project, ModelSpec& spec
   if (const auto* file = std::get_if<TokenizerFile>(&project.tokenizer)) path = file->file;
   // Whoever needs the tokenizer says that it is missing, and why a trained one cannot go with this model.
   if (std::holds_alternative<TokenizerTraining>(project.tokenizer) || !files.exists(path)) return {};
-  MILLRACE_TRY(const Json tokenizer, readJsonFile(files, path, tokenizerLimit));
+  MILLRACE_TRY(const Json tokenizer, readJsonFile(files, path, maximumTokenizerFile));
   MILLRACE_TRY(const VocabularyGrowth growth, vocabularyGrowth(tokenizer, spec.vocabulary, path.string()));
   if (growth.added.empty()) return {};
   if (warnings) {

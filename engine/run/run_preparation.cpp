@@ -5,6 +5,7 @@
 #include "hardware/detect.h"
 #include "model/config_import.h"
 #include "model/foreign_models.h"
+#include "model/vocabulary_growth.h"
 #include "project/project_file.h"
 #include "project/project_model.h"
 #include "run/control_tokens.h"
@@ -27,7 +28,6 @@ namespace {
 
 /// Above what trained models are usually trained on with.
 constexpr double boldLearningRate = 1e-4;
-constexpr Bytes tokenizerLimit = 256 * MiB;
 
 Path tokenizerCopy(const RunDirectory& directory) {
   return directory.path() / "tokenizer.json";
@@ -282,7 +282,7 @@ Result<RunDescription> describeRun(FileSystem& files, const Project& project, co
     return badInput(
         fmt::format("{}: not found{}", tokenizer.string(), adviceOnTokenizer(files, tokenizer.parent_path())),
         std::holds_alternative<TokenizerFile>(project.tokenizer) ? "tokenizer.file" : "model.folder");
-  MILLRACE_TRY(description.tokenizer, readTextFile(files, tokenizer, tokenizerLimit));
+  MILLRACE_TRY(description.tokenizer, readTextFile(files, tokenizer, maximumTokenizerFile));
   MILLRACE_TRY(const Tokenizer checked, Tokenizer::parse(*description.tokenizer, tokenizer.string()));
   (void)checked;
   return description;

@@ -379,7 +379,10 @@ class TestConfigImport : public QObject {
       QTest::addRow("%s %s", family, change) << family << change << parts;
     };
     // The family itself.
-    row("mixtral", "", {"model_type is 'mixtral'", "llama, qwen2, qwen3, mistral, gpt2, phi3"});
+    row("qwen3_moe", "", {"model_type is 'qwen3_moe', a mixture of experts"});
+    row("gemma2", "", {"model_type is 'gemma2', expected one of: llama"});
+    row("olmo2", "", {"model_type is 'olmo2', expected one of: llama"});
+    row("mixtral", "", {"model_type is 'mixtral', a mixture of experts", "llama, qwen2, qwen3, mistral, gpt2, phi3"});
     row("llama", R"({"model_type": "<remove>"})", {"model_type is missing", "gpt2"});
     row("llama", R"({"model_type": 3})", {"model_type is 3", "text"});
     // Other mathematics.
