@@ -1,5 +1,5 @@
 // The fuzz targets over their seeds and some thousand changes of each, without a fuzzer: what the readers of models
-// must withstand in every test run. tests/fuzz/CMakeLists.txt says how to fuzz for longer.
+// must withstand in every test run. tests/fuzz/model_files.cmake says how to fuzz for longer.
 #include "fuzz/model_file_targets.h"
 #include "fuzz/mutations.h"
 
