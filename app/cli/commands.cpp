@@ -7,6 +7,7 @@
 #include "commands/export.h"
 #include "commands/generate.h"
 #include "commands/hw.h"
+#include "commands/import.h"
 #include "commands/plan.h"
 #include "commands/resume.h"
 #include "commands/runs.h"
@@ -23,6 +24,7 @@ void addCommands(CLI::App& app, Program& program) {
   addCtl(app, program);
   addGenerate(app, program);
   addEval(app, program);
+  addImport(app, program);
   addExport(app, program);
   addRuns(app, program);
   addPlan(app, program);

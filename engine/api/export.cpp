@@ -7,8 +7,10 @@
 #include "run/control_tokens.h"
 #include "storage/model_writer.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <csignal>
 #include <fmt/format.h>
 #include <string_view>
@@ -18,11 +20,34 @@ namespace millrace {
 
 namespace {
 
-/// What belongs to a model's folder besides what is written anew, and matters to other programs.
-constexpr const char* companions[] = {"tokenizer_config.json",  "special_tokens_map.json", "added_tokens.json",
-                                      "generation_config.json", "chat_template.jinja",     "tokenizer.model"};
-constexpr Bytes companionLimit = 64 * MiB;
 constexpr std::string_view temporaryMark = ".tmp-"; // and the process that writes
+
+struct TypeOfExport {
+  StoredType stored;
+  const char* configName;
+};
+
+TypeOfExport typeOf(ExportType type) {
+  switch (type) {
+  case ExportType::Bf16:
+    return {StoredType::BF16, "bfloat16"};
+  case ExportType::Fp16:
+    return {StoredType::F16, "float16"};
+  case ExportType::Fp32:
+    break;
+  }
+  return {StoredType::F32, "float32"};
+}
+
+/// What the writer would round to infinity.
+Status checkRange(const ParameterSpec& parameter, std::span<const float> values) {
+  constexpr float limit = 65520; // halfway between the largest half and the next power of two
+  for (const float value : values)
+    if (std::isfinite(value) && std::fabs(value) >= limit)
+      return badInput(fmt::format("{} has the weight {}, and fp16 holds no number above 65504: export bf16 or fp32",
+                                  parameter.name, value));
+  return {};
+}
 
 /// Without it, programs take the customary tokenizer of the model's family and change its parts.
 std::string tokenizerConfig(const Tokenizer& tokenizer, const ModelSpec& spec) {
@@ -41,31 +66,33 @@ std::string tokenizerConfig(const Tokenizer& tokenizer, const ModelSpec& spec) {
 class Exporter {
  public:
   Exporter(FileSystem& files, const SavedModel& source, const ExportOptions& options, Path temporary)
-      : m_files(files), m_source(source), m_options(options), m_folder(std::move(temporary)), m_spec(source.spec()) {}
+      : m_files(files),
+        m_source(source),
+        m_options(options),
+        m_folder(std::move(temporary)),
+        m_type(typeOf(options.type)),
+        m_spec(source.spec()) {}
 
-  Bytes tensorBytes() const {
-    return parameterCount(m_spec) * (m_options.type == ExportType::Bf16 ? Bytes{2} : Bytes{4});
-  }
+  Bytes tensorBytes() const { return parameterCount(m_spec) * bytesPerElement(m_type.stored); }
 
   /// Fills the temporary folder.
   Status write(ExportedModel& exported) {
     MILLRACE_CHECK(m_files.remove(m_folder));
     MILLRACE_CHECK(m_files.createDirectories(m_folder));
     MILLRACE_CHECK(writeTensors(exported));
-    MILLRACE_CHECK(writeTokenizer(exported));
-    for (const char* name : companions)
-      if (m_files.exists(m_source.folder() / name)) MILLRACE_CHECK(copy(name, exported));
-    const bool bf16 = m_options.type == ExportType::Bf16;
-    MILLRACE_CHECK(
-        writeText("config.json", configFromModelSpec(m_spec, bf16 ? "bfloat16" : "float32").dump(2) + "\n", exported));
+    const std::vector<CheckpointFile>& companions = m_source.companions();
+    const bool described = std::any_of(companions.begin(), companions.end(),
+                                       [](const auto& file) { return file.name == "tokenizer_config.json"; });
+    MILLRACE_CHECK(writeTokenizer(described, exported));
+    for (const CheckpointFile& file : companions) MILLRACE_CHECK(writeText(file.name, file.text, exported));
+    MILLRACE_CHECK(writeText("config.json", configFromModelSpec(m_spec, m_type.configName).dump(2) + "\n", exported));
     return m_files.syncDirectory(m_folder);
   }
 
  private:
   Status writeTensors(ExportedModel& exported) {
-    const bool bf16 = m_options.type == ExportType::Bf16;
     ModelWriteOptions options;
-    options.type = bf16 ? StoredType::BF16 : StoredType::F32;
+    options.type = m_type.stored;
     options.maxShardBytes = m_options.maxShardBytes;
     Bytes done = 0;
     const Bytes total = tensorBytes();
@@ -74,9 +101,10 @@ class Exporter {
         writeModelTensors(m_files, m_folder, m_spec, options,
                           [&](const ParameterSpec& parameter, std::int64_t first, std::span<float> values) -> Status {
                             MILLRACE_CHECK(m_source.weights().read(parameter, first, values));
-                            if (bf16) // rounded here as in training; the writer finds nothing left to round
+                            if (m_options.type == ExportType::Bf16) // as in training; nothing is left to round
                               for (float& value : values) value = toFloat(BFloat16{splitWeight(value).hi});
-                            done += static_cast<Bytes>(values.size()) * (bf16 ? 2 : 4);
+                            if (m_options.type == ExportType::Fp16) MILLRACE_CHECK(checkRange(parameter, values));
+                            done += static_cast<Bytes>(values.size()) * bytesPerElement(m_type.stored);
                             if (m_options.progress && !m_options.progress(done, total))
                               return failure(ErrorKind::Interrupted, "the export was given up");
                             return {};
@@ -88,12 +116,13 @@ class Exporter {
     return {};
   }
 
-  Status writeTokenizer(ExportedModel& exported) {
+  /// described: its tokenizer_config.json is among the companions.
+  Status writeTokenizer(bool described, ExportedModel& exported) {
     if (!m_source.tokenizerText()) return {};
     MILLRACE_TRY(const Tokenizer tokenizer, m_source.tokenizer());
     nameControlTokens(m_spec, tokenizer);
     MILLRACE_CHECK(writeText("tokenizer.json", *m_source.tokenizerText(), exported));
-    if (m_files.exists(m_source.folder() / "tokenizer_config.json")) return {}; // it is copied
+    if (described) return {};
     return writeText("tokenizer_config.json", tokenizerConfig(tokenizer, m_spec), exported);
   }
 
@@ -104,15 +133,11 @@ class Exporter {
     return {};
   }
 
-  Status copy(const std::string& name, ExportedModel& exported) {
-    MILLRACE_TRY(const std::string contents, readTextFile(m_files, m_source.folder() / name, companionLimit));
-    return writeText(name, contents, exported);
-  }
-
   FileSystem& m_files;
   const SavedModel& m_source;
   const ExportOptions& m_options;
   const Path m_folder;
+  const TypeOfExport m_type;
   ModelSpec m_spec;
 };
 
@@ -158,8 +183,8 @@ Result<ExportedModel> exportTo(FileSystem& files, const ModelChoice& choice, con
   const Bytes needed = exporter.tensorBytes() + MiB;
   if (free < needed)
     return failure(ErrorKind::OutOfSpace,
-                   fmt::format("{}: the model takes {} and {} is free; free {} more, or export bf16", target.string(),
-                               formatBytes(needed), formatBytes(free), formatBytes(needed - free)));
+                   fmt::format("{}: the model takes {} and {} is free; free {} more, or export bf16 or fp16",
+                               target.string(), formatBytes(needed), formatBytes(free), formatBytes(needed - free)));
 
   ExportedModel exported;
   exported.folder = target;

@@ -1,6 +1,7 @@
 #include "engine/generate.h"
 
 #include "api/inference_engine.h"
+#include "api/stop_strings.h"
 #include "text/text_stream.h"
 #include "train/generator.h"
 
@@ -32,6 +33,8 @@ std::string_view toString(StopReason reason) {
   switch (reason) {
   case StopReason::EndOfText:
     return "end of text";
+  case StopReason::StopText:
+    return "stop text";
   case StopReason::Length:
     return "length";
   case StopReason::ContextFull:
@@ -51,6 +54,8 @@ struct TextGenerator::Implementation {
     // letter: it counts only where it is a control token.
     for (const std::int64_t id : spec.eosTokens)
       if (tokenizer.isSpecial(static_cast<std::int32_t>(id))) endTokens.push_back(static_cast<std::int32_t>(id));
+    for (const std::int32_t id : source.endTokens())
+      if (tokenizer.isSpecial(id)) endTokens.push_back(id);
     if (const auto end = tokenizer.endOfText()) endTokens.push_back(*end);
   }
 
@@ -66,8 +71,8 @@ struct TextGenerator::Implementation {
     return {};
   }
 
-  Result<std::vector<std::int32_t>> encode(std::string_view prompt) const {
-    MILLRACE_TRY(std::vector<std::int32_t> ids, tokenizer.encode(prompt, true));
+  Result<std::vector<std::int32_t>> encode(std::string_view prompt, bool whole) const {
+    MILLRACE_TRY(std::vector<std::int32_t> ids, tokenizer.encode(prompt, !whole));
     if (!ids.empty()) return ids;
     if (const auto begin = tokenizer.beginOfText()) return std::vector<std::int32_t>{*begin};
     if (const auto end = tokenizer.endOfText()) return std::vector<std::int32_t>{*end};
@@ -118,8 +123,9 @@ Result<GeneratedText> TextGenerator::generate(std::string_view prompt, const Sam
   GenerationRequest request;
   request.sampling = {options.temperature, options.topK, options.topP};
   MILLRACE_CHECK(checkSampler(request.sampling));
+  MILLRACE_TRY(StopStrings stops, StopStrings::create(options.stop));
   try {
-    MILLRACE_TRY(const std::vector<std::int32_t> ids, self.encode(prompt));
+    MILLRACE_TRY(const std::vector<std::int32_t> ids, self.encode(prompt, options.promptIsWhole));
     const auto length = static_cast<std::int64_t>(ids.size());
     if (length > self.limit)
       return badInput(fmt::format("the prompt has {} tokens, and {} fit into the {}; shorten the prompt{}", length,
@@ -135,15 +141,16 @@ Result<GeneratedText> TextGenerator::generate(std::string_view prompt, const Sam
     TextStream stream(self.tokenizer, true);
     const auto emit = [&](const std::string& text) {
       generated.text += text;
-      return text.empty() || !piece || piece(text);
+      return (text.empty() || !piece || piece(text)) && !stops.found();
     };
     Generator generator(self.engine->runner());
     MILLRACE_TRY(const GenerationResult result,
-                 generator.generate(request, [&](std::int32_t token) { return emit(stream.push(token)); }));
-    (void)emit(stream.finish());
+                 generator.generate(request, [&](std::int32_t token) { return emit(stops.push(stream.push(token))); }));
+    if (!stops.found()) (void)emit(stops.push(stream.finish()));
+    if (!stops.found()) (void)emit(stops.finish());
     generated.promptTokens = length;
     generated.tokens = result.tokens;
-    generated.stop = reasonOf(result.end);
+    generated.stop = stops.found() ? StopReason::StopText : reasonOf(result.end);
     generated.promptSeconds = result.promptSeconds;
     generated.generateSeconds = result.generateSeconds;
     return generated;

@@ -5,6 +5,9 @@
 #include "checkpoint/manifest.h"
 #include "checkpoint/shards.h"
 #include "model/config_import.h"
+#include "model/foreign_models.h"
+#include "model/vocabulary_growth.h"
+#include "run/model_companions.h"
 #include "run/run_directory.h"
 
 #include <algorithm>
@@ -16,7 +19,7 @@ namespace {
 
 constexpr const char* configName = "config.json";
 constexpr const char* tokenizerName = "tokenizer.json";
-constexpr Bytes tokenizerLimit = 256 * MiB;
+constexpr int looksAtARun = 20; ///< to look at a run whose checkpoints change
 
 Status verifyFile(FileSystem& files, const Path& path, const ManifestFile& entry) {
   if (!files.exists(path)) return badInput(fmt::format("{}: missing, the manifest names it", path.string()));
@@ -58,6 +61,12 @@ struct Found {
   std::int64_t step = 0;
 };
 
+std::optional<std::int64_t> newestStep(FileSystem& files, const Path& run) {
+  Log log;
+  const auto entries = CheckpointStore(files, RunDirectory(run).checkpoints(), log).list();
+  return entries && !entries->empty() ? std::optional(entries->back().step) : std::nullopt;
+}
+
 Result<Found> checkpointOfRun(FileSystem& files, const ModelChoice& choice, std::vector<std::string>& warnings) {
   Log log;
   log.addListener([&](LogLevel level, std::string_view message) {
@@ -74,6 +83,14 @@ Result<Found> checkpointOfRun(FileSystem& files, const ModelChoice& choice, std:
                                   choice.path.string()));
     std::erase_if(entries, [&](const CheckpointEntry& entry) { return entry.step != best->step; });
   }
+  if (choice.step) {
+    std::string steps;
+    for (const CheckpointEntry& entry : entries) steps += fmt::format("{}{}", steps.empty() ? "" : ", ", entry.step);
+    std::erase_if(entries, [&](const CheckpointEntry& entry) { return entry.step != *choice.step; });
+    if (entries.empty())
+      return badInput(fmt::format("{}: the run has no checkpoint of step {}; there are those of steps {}",
+                                  choice.path.string(), *choice.step, steps));
+  }
   std::string newest;
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
     const auto step = verifyForUse(files, entry->path);
@@ -81,6 +98,7 @@ Result<Found> checkpointOfRun(FileSystem& files, const ModelChoice& choice, std:
     if (newest.empty()) newest = step.error().message;
     warnings.push_back(fmt::format("checkpoint of step {} is passed over: {}", entry->step, step.error().message));
   }
+  if (choice.step) return badInput(fmt::format("the checkpoint of step {} is damaged: {}", *choice.step, newest));
   if (choice.checkpoint == CheckpointChoice::Best)
     return badInput(fmt::format("the best checkpoint is damaged: {}; use the latest", newest));
   return badInput(fmt::format("{}: none of its {} checkpoints is good; the newest: {}", choice.path.string(),
@@ -91,23 +109,28 @@ Result<Found> checkpointOfRun(FileSystem& files, const ModelChoice& choice, std:
 
 Result<SavedModel> SavedModel::open(FileSystem& files, const ModelChoice& choice) {
   const std::string name = choice.path.string();
+  if (choice.step && choice.checkpoint == CheckpointChoice::Best)
+    return badInput("the best checkpoint and that of a step are asked for: name one of them");
   if (!files.exists(choice.path))
     return badInput(fmt::format("{}: there is no such folder; expected a checkpoint, a run or a model", name));
   constexpr const char* expected = "expected a checkpoint folder (with manifest.json), a run directory (with run.json) "
                                    "or a Hugging Face model folder "
                                    "(with config.json and model.safetensors or model.safetensors.index.json)";
-  if (!files.isDirectory(choice.path)) return badInput(fmt::format("{}: is a file; {}", name, expected));
+  MILLRACE_CHECK(refuseForeignFolder(files, choice.path));
 
   SavedModel source;
+  const bool run = !files.exists(choice.path / manifestName) && isRun(files, choice.path);
+  if (choice.step && !run)
+    return badInput(fmt::format("{}: is no run, and only a run has checkpoints of several steps; name the checkpoint's "
+                                "folder, or the run",
+                                name));
   if (files.exists(choice.path / manifestName)) {
     MILLRACE_TRY(source.m_step, verifyForUse(files, choice.path));
     MILLRACE_CHECK(source.load(files, choice.path));
     return source;
   }
-  if (isRun(files, choice.path)) {
-    MILLRACE_TRY(const Found found, checkpointOfRun(files, choice, source.m_warnings));
-    source.m_step = found.step;
-    MILLRACE_CHECK(source.load(files, found.folder));
+  if (run) {
+    MILLRACE_CHECK(source.loadOfRun(files, choice));
     return source;
   }
   if (files.exists(choice.path / "state.json"))
@@ -118,20 +141,66 @@ Result<SavedModel> SavedModel::open(FileSystem& files, const ModelChoice& choice
   return source;
 }
 
+/// A run at work removes checkpoints while they are looked at, and saves a newer one before it does: where something is
+/// wrong and there is a newer one by then, it is looked at anew.
+Status SavedModel::loadOfRun(FileSystem& files, const ModelChoice& choice) {
+  for (int attempt = 1;; ++attempt) {
+    const auto before = newestStep(files, choice.path);
+    std::vector<std::string> passedOver;
+    const Result<Found> found = checkpointOfRun(files, choice, passedOver);
+    m_warnings = passedOver;
+    Status loaded = found ? load(files, found->folder) : Status(tl::unexpected<Error>(found.error()));
+    const bool settled = attempt == looksAtARun || newestStep(files, choice.path) == before;
+    if ((loaded && passedOver.empty()) || settled) {
+      if (loaded) m_step = found->step;
+      return loaded;
+    }
+  }
+}
+
 Status SavedModel::load(FileSystem& files, const Path& folder) {
   m_folder = folder;
+  m_endTokens.clear();
   MILLRACE_TRY(m_spec, readModelConfig(files, folder, &m_warnings));
   if (files.exists(folder / tokenizerName)) {
-    MILLRACE_TRY(m_tokenizer, readTextFile(files, folder / tokenizerName, tokenizerLimit));
+    MILLRACE_TRY(m_tokenizer, readTextFile(files, folder / tokenizerName, maximumTokenizerFile));
+  } else {
+    m_tokenizerAdvice = adviceOnTokenizer(files, folder);
   }
+  readGenerationSettings(files, folder);
+  m_companions = readCompanions(files, folder, folder, m_warnings);
   MILLRACE_TRY(ModelReader reader, ModelReader::open(files, folder, m_spec));
   m_weights = std::make_shared<const ModelReader>(std::move(reader));
+  // Files that are open stay whole; of those that were looked for by name some may have been gone already.
+  if (!files.exists(folder)) return badInput(fmt::format("{}: was removed while it was read", folder.string()));
   return {};
+}
+
+/// Chat models name the tokens that end an answer here, and often not in their config. A broken file is no reason not
+/// to use the model.
+void SavedModel::readGenerationSettings(FileSystem& files, const Path& folder) {
+  const Path path = folder / "generation_config.json";
+  if (!files.exists(path)) return;
+  const auto json = readJsonFile(files, path, MiB);
+  if (!json || !json->is_object()) {
+    m_warnings.push_back(
+        fmt::format("{}; it is not used", json ? path.string() + ": is no object" : json.error().message));
+    return;
+  }
+  const Json ends = json->value("eos_token_id", Json());
+  const auto take = [&](const Json& id) {
+    if (id.is_number_unsigned() && id.get<std::uint64_t>() < static_cast<std::uint64_t>(m_spec.vocabulary))
+      m_endTokens.push_back(id.get<std::int32_t>());
+  };
+  if (ends.is_array())
+    for (const Json& id : ends) take(id);
+  else
+    take(ends);
 }
 
 Result<Tokenizer> SavedModel::tokenizer() const {
   const std::string name = (m_folder / tokenizerName).string();
-  if (!m_tokenizer) return badInput(fmt::format("{}: missing; put the model's tokenizer.json into the folder", name));
+  if (!m_tokenizer) return badInput(fmt::format("{}: missing{}", name, m_tokenizerAdvice));
   return Tokenizer::parse(*m_tokenizer, name);
 }
 

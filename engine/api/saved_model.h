@@ -2,6 +2,7 @@
 // Sizes and checksums of what is read from a checkpoint are verified at open.
 #pragma once
 
+#include "checkpoint/checkpoint_writer.h"
 #include "engine/model_choice.h"
 #include "storage/model_reader.h"
 #include "text/tokenizer.h"
@@ -25,6 +26,10 @@ class SavedModel {
   const std::optional<std::string>& tokenizerText() const { return m_tokenizer; }
   /// BadInput when there is none or it is not usable. It may have ids that the model has no rows for.
   Result<Tokenizer> tokenizer() const;
+  /// What else lies beside it for other programs.
+  const std::vector<CheckpointFile>& companions() const { return m_companions; }
+  /// That generation_config.json names as ends of a text; all of them have rows in the model.
+  const std::vector<std::int32_t>& endTokens() const { return m_endTokens; }
   /// Of a checkpoint.
   std::optional<std::int64_t> step() const { return m_step; }
   /// Damaged checkpoints that were passed over, and config keys that are accepted though something differs here.
@@ -36,11 +41,16 @@ class SavedModel {
 
  private:
   SavedModel() = default;
+  Status loadOfRun(FileSystem& files, const ModelChoice& choice);
   Status load(FileSystem& files, const Path& folder);
+  void readGenerationSettings(FileSystem& files, const Path& folder);
 
   Path m_folder;
   ModelSpec m_spec;
   std::optional<std::string> m_tokenizer;
+  std::string m_tokenizerAdvice; ///< where there is none
+  std::vector<std::int32_t> m_endTokens;
+  std::vector<CheckpointFile> m_companions;
   std::optional<std::int64_t> m_step;
   std::vector<std::string> m_warnings;
   std::shared_ptr<const ModelReader> m_weights;

@@ -41,6 +41,7 @@ class FolderWriter {
     MILLRACE_CHECK(writeText("model.safetensors.index.json", index()));
     if (!m_contents.config.empty()) MILLRACE_CHECK(writeText("config.json", m_contents.config));
     if (!m_contents.tokenizer.empty()) MILLRACE_CHECK(writeText("tokenizer.json", m_contents.tokenizer));
+    for (const CheckpointFile& file : m_contents.companions) MILLRACE_CHECK(writeText(file.name, file.text));
     MILLRACE_CHECK(writeText("state.json", toJson(m_contents.trainer).dump(2) + "\n"));
     MILLRACE_CHECK(writeTextFile(m_files, m_folder / manifestName, manifestText(m_manifest)));
     MILLRACE_CHECK(m_files.syncDirectory(m_folder));
@@ -185,8 +186,9 @@ Result<SavedCheckpoint> writeCheckpoint(FileSystem& files, const Path& checkpoin
   Path temporary = final;
   temporary += fmt::format("{}{}", temporaryMark, ::getpid());
 
-  const Bytes needed = checkpointBytes(contents.parameters.blocks()) +
-                       static_cast<Bytes>(contents.config.size() + contents.tokenizer.size());
+  Bytes needed = checkpointBytes(contents.parameters.blocks()) +
+                 static_cast<Bytes>(contents.config.size() + contents.tokenizer.size());
+  for (const CheckpointFile& file : contents.companions) needed += static_cast<Bytes>(file.text.size());
   MILLRACE_TRY(const Bytes free, files.freeSpace(checkpoints));
   if (free < needed) return noSpace(files, checkpoints, step, needed, "");
 

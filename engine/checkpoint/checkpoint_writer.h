@@ -7,9 +7,17 @@
 #include "checkpoint/training_state.h"
 
 #include <functional>
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace millrace {
+
+/// A small file of the model's folder that a checkpoint carries along.
+struct CheckpointFile {
+  std::string name; ///< without folder, and none of the checkpoint's own
+  std::string text;
+};
 
 /// What goes into a checkpoint. Views and references must outlive the save.
 struct CheckpointContents {
@@ -17,6 +25,7 @@ struct CheckpointContents {
   const TrainerState& trainer;
   std::string_view config;    ///< config.json, so that the folder works alone; empty: none
   std::string_view tokenizer; ///< tokenizer.json; empty: none
+  std::span<const CheckpointFile> companions = {};
 };
 
 struct SaveOptions {

@@ -48,7 +48,8 @@ class BlockBuilder {
   BlockSpec m_block;
 };
 
-/// llama, qwen2, qwen3, mistral: RMS norms, separate projections stored (out, in).
+/// llama, qwen2, qwen3, mistral: RMS norms, separate projections stored (out, in). phi3 stores those fused that are
+/// computed with at once.
 class LlamaNames {
  public:
   explicit LlamaNames(const ModelSpec& spec) : m_spec(spec) {}
@@ -60,10 +61,13 @@ class LlamaNames {
     const std::string self = prefix + "self_attn.";
     BlockBuilder block(BlockKind::Attention, layer, fmt::format("layers.{}.attention", layer));
     block.add(Role::NormWeight, prefix + "input_layernorm.weight", Shape{h});
-    block.add(Role::QkvWeight, Shape{q + 2 * kv, h},
-              {{self + "q_proj.weight", Shape{q, h}},
-               {self + "k_proj.weight", Shape{kv, h}},
-               {self + "v_proj.weight", Shape{kv, h}}});
+    if (m_spec.family == ModelFamily::Phi3)
+      block.add(Role::QkvWeight, self + "qkv_proj.weight", Shape{q + 2 * kv, h});
+    else
+      block.add(Role::QkvWeight, Shape{q + 2 * kv, h},
+                {{self + "q_proj.weight", Shape{q, h}},
+                 {self + "k_proj.weight", Shape{kv, h}},
+                 {self + "v_proj.weight", Shape{kv, h}}});
     if (a.qkvBias)
       block.add(
           Role::QkvBias, Shape{q + 2 * kv},
@@ -83,8 +87,11 @@ class LlamaNames {
     const std::string mlp = prefix + "mlp.";
     BlockBuilder block(BlockKind::Mlp, layer, fmt::format("layers.{}.mlp", layer));
     block.add(Role::NormWeight, prefix + "post_attention_layernorm.weight", Shape{h});
-    block.add(Role::UpWeight, Shape{2 * inner, h},
-              {{mlp + "gate_proj.weight", Shape{inner, h}}, {mlp + "up_proj.weight", Shape{inner, h}}});
+    if (m_spec.family == ModelFamily::Phi3)
+      block.add(Role::UpWeight, mlp + "gate_up_proj.weight", Shape{2 * inner, h});
+    else
+      block.add(Role::UpWeight, Shape{2 * inner, h},
+                {{mlp + "gate_proj.weight", Shape{inner, h}}, {mlp + "up_proj.weight", Shape{inner, h}}});
     if (m_spec.mlp.bias)
       block.add(Role::UpBias, Shape{2 * inner},
                 {{mlp + "gate_proj.bias", Shape{inner}}, {mlp + "up_proj.bias", Shape{inner}}});

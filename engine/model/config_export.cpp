@@ -65,6 +65,16 @@ void addLlamaLike(Json& config, const ModelSpec& spec) {
   }
   config["sliding_window"] = window > 0 ? Json(window) : Json(nullptr);
   if (spec.family == ModelFamily::Mistral) return;
+  if (spec.family == ModelFamily::Phi3) {
+    config["resid_pdrop"] = 0.0; // the weights were trained without dropout
+    config["embd_pdrop"] = 0.0;
+    config["original_max_position_embeddings"] = spec.maxPositions;
+    if (spec.rope->kind == RopeKind::LongRope) {
+      config["original_max_position_embeddings"] = spec.rope->originalMaxPositions;
+      config["max_position_embeddings"] = spec.rope->extendedPositions;
+    }
+    return;
+  }
   config["use_sliding_window"] = window > 0;
   config["max_window_layers"] = full;
   config["layer_types"] = std::move(types);
@@ -82,6 +92,8 @@ const char* architecture(ModelFamily family) {
     return "MistralForCausalLM";
   case ModelFamily::Gpt2:
     return "GPT2LMHeadModel";
+  case ModelFamily::Phi3:
+    return "Phi3ForCausalLM";
   }
   return "";
 }

@@ -3,6 +3,7 @@
 #include "model/blocks.h"
 #include "model/config_keys.h"
 #include "model/config_rope.h"
+#include "model/foreign_models.h"
 
 #include <algorithm>
 #include <cmath>
@@ -66,9 +67,13 @@ class Importer {
     const std::string name = m_reader.text("model_type", "");
     MILLRACE_CHECK(m_reader.status());
     const auto family = familyNamed(name);
-    if (!family)
-      return badInput(fmt::format("{}: model_type {}, expected one of: {}", m_source,
-                                  name.empty() ? "is missing" : fmt::format("is '{}'", name), supportedFamilies()));
+    if (!family) {
+      const bool experts = name.find("moe") != std::string::npos || name == "mixtral" || name == "dbrx";
+      return badInput(fmt::format("{}: model_type {}{}, expected one of: {}", m_source,
+                                  name.empty() ? "is missing" : fmt::format("is '{}'", name.substr(0, 60)),
+                                  experts ? ", a mixture of experts, which is not implemented" : "",
+                                  supportedFamilies()));
+    }
     m_spec.family = *family;
     return {};
   }
@@ -166,15 +171,23 @@ class Importer {
     const ModelFamily family = m_spec.family;
     const bool qwen = family == ModelFamily::Qwen2 || family == ModelFamily::Qwen3;
     const bool mistral = family == ModelFamily::Mistral;
-    m_spec.vocabulary = size("vocab_size", qwen ? 151936 : 32000, maximumVocabulary);
-    m_spec.hidden = size("hidden_size", 4096, maximumHidden);
-    m_spec.maxPositions = size("max_position_embeddings", qwen ? 32768 : (mistral ? 131072 : 2048), maximumPositions);
+    const bool phi3 = family == ModelFamily::Phi3;
+    m_spec.vocabulary = size("vocab_size", qwen ? 151936 : (phi3 ? 32064 : 32000), maximumVocabulary);
+    m_spec.hidden = size("hidden_size", phi3 ? 3072 : 4096, maximumHidden);
+    m_spec.maxPositions = size("max_position_embeddings",
+                               qwen      ? 32768
+                               : mistral ? 131072
+                               : phi3    ? 4096
+                                         : 2048,
+                               maximumPositions);
     m_spec.layers.resize(static_cast<std::size_t>(size("num_hidden_layers", 32, maximumLayers)));
-    m_spec.mlp.inner = size("intermediate_size", qwen ? 22016 : (mistral ? 14336 : 11008), maximumInner);
+    m_spec.mlp.inner = size("intermediate_size", qwen ? 22016 : mistral ? 14336 : phi3 ? 8192 : 11008, maximumInner);
     readHeads();
     readActivation("hidden_act", "silu");
-    readEpsilon("rms_norm_eps", 1e-6);
+    readEpsilon("rms_norm_eps", phi3 ? 1e-5 : 1e-6);
     noDropout("attention_dropout", 0);
+    for (const char* key : {"resid_pdrop", "embd_pdrop"})
+      if (phi3) noDropout(key, 0);
     readBiases();
     m_spec.attention.qkNorm = family == ModelFamily::Qwen3;
     for (LayerSpec& layer : m_spec.layers)
@@ -215,12 +228,12 @@ class Importer {
 
   void readBiases() {
     const bool qwen2 = m_spec.family == ModelFamily::Qwen2;
-    const bool mistral = m_spec.family == ModelFamily::Mistral;
+    const bool never = m_spec.family == ModelFamily::Mistral || m_spec.family == ModelFamily::Phi3;
     if (qwen2) {
       m_spec.attention.qkvBias = true;
       refuseUnless(m_reader, "attention_bias", {},
                    "is not read by this family, whose q, k and v have biases and whose output has none");
-    } else if (mistral) {
+    } else if (never) {
       refuseUnless(m_reader, "attention_bias", {false}, "is not read by this family, which has no biases");
     } else {
       m_spec.attention.qkvBias = m_spec.attention.outBias = m_reader.boolean("attention_bias", false);
@@ -231,11 +244,12 @@ class Importer {
       refuseUnless(m_reader, "mlp_bias", {false}, "is not read by this family, which has no biases in its MLP");
   }
 
-  /// Sliding windows. Only qwen2 and qwen3 choose per layer; mistral has one for all, llama none.
+  /// Sliding windows. Only qwen2 and qwen3 choose per layer; mistral and phi3 have one for all, llama none.
   void readWindows() {
     const bool llama = m_spec.family == ModelFamily::Llama;
-    const bool mistral = m_spec.family == ModelFamily::Mistral;
-    const std::int64_t absent = llama || isNull("sliding_window") ? 0 : 4096;
+    const bool phi3 = m_spec.family == ModelFamily::Phi3;
+    const bool mistral = m_spec.family == ModelFamily::Mistral || phi3;
+    const std::int64_t absent = llama || phi3 || isNull("sliding_window") ? 0 : 4096;
     std::int64_t window = m_reader.integer("sliding_window", absent, 1, maximumPositions);
     const bool use = m_reader.boolean("use_sliding_window", mistral && window > 0);
     const std::int64_t firstSliding = m_reader.integer("max_window_layers", mistral ? 0 : 28, 0, INT32_MAX);
@@ -296,6 +310,7 @@ class Importer {
 
   void readTokens() {
     const bool gpt2 = m_spec.family == ModelFamily::Gpt2;
+    const bool phi3 = m_spec.family == ModelFamily::Phi3;
     const bool qwen = m_spec.family == ModelFamily::Qwen2 || m_spec.family == ModelFamily::Qwen3;
     const std::int64_t bos =
         m_reader.integer("bos_token_id", qwen || isNull("bos_token_id") ? -1 : (gpt2 ? 50256 : 1), -1, INT32_MAX);
@@ -311,17 +326,20 @@ class Importer {
         if (usable("eos_token_id", id)) m_spec.eosTokens.push_back(id);
       }
     } else {
-      const std::int64_t id =
-          m_reader.integer("eos_token_id", qwen || isNull("eos_token_id") ? -1 : (gpt2 ? 50256 : 2), -1, INT32_MAX);
+      const std::int64_t id = m_reader.integer(
+          "eos_token_id", qwen || isNull("eos_token_id") ? -1 : (gpt2 ? 50256 : (phi3 ? 32000 : 2)), -1, INT32_MAX);
       if (usable("eos_token_id", id)) m_spec.eosTokens.push_back(id);
     }
     readPadding(gpt2);
   }
 
-  /// As in torch.nn.Embedding: a negative id counts from the end of the table. gpt2 has no such token.
+  /// As in torch.nn.Embedding: a negative id counts from the end of the table. gpt2 has no such token; only phi3 has
+  /// one where the config says nothing.
   void readPadding(bool gpt2) {
-    std::int64_t pad = m_reader.integer("pad_token_id", 0, -INT32_MAX, INT32_MAX);
-    if (gpt2 || !m_reader.has("pad_token_id") || isNull("pad_token_id")) return;
+    const bool phi3 = m_spec.family == ModelFamily::Phi3;
+    std::int64_t pad = m_reader.integer("pad_token_id", phi3 ? 32000 : 0, -INT32_MAX, INT32_MAX);
+    if (gpt2 || isNull("pad_token_id") || (!m_reader.has("pad_token_id") && !phi3)) return;
+    if (!m_config.contains("pad_token_id") && pad >= m_spec.vocabulary) return;
     if (pad < -m_spec.vocabulary || pad >= m_spec.vocabulary) {
       m_reader.problem("pad_token_id", fmt::format("is {}, expected null or less than vocab_size, which is {}", pad,
                                                    m_spec.vocabulary));
@@ -349,7 +367,16 @@ class Importer {
     context.source = m_source;
     context.maxPositions = m_spec.maxPositions;
     context.headDim = m_spec.attention.headDim;
+    context.phi3 = m_spec.family == ModelFamily::Phi3;
     MILLRACE_TRY(m_spec.rope, ropeFromConfig(m_reader, context, m_warnings));
+    const RopeSpec& rope = *m_spec.rope;
+    if (rope.kind != RopeKind::LongRope || rope.originalMaxPositions >= m_spec.maxPositions) return {};
+    warn(
+        fmt::format("max_position_embeddings is {}: rotary positions are those for up to {} "
+                    "(original_max_position_embeddings), which is the longest that the model is used with here; beyond "
+                    "that longrope's frequencies depend on the length of every sequence",
+                    m_spec.maxPositions, rope.originalMaxPositions));
+    m_spec.maxPositions = rope.originalMaxPositions;
     return {};
   }
 
@@ -364,20 +391,17 @@ class Importer {
 
 Result<ModelSpec> modelSpecFromConfig(const Json& config, const std::string& source,
                                       std::vector<std::string>* warnings) {
+  MILLRACE_CHECK(refuseForeignConfig(config, source));
   return Importer(config, source, warnings).run();
 }
 
 Result<ModelSpec> readModelConfig(FileSystem& files, const Path& folder, std::vector<std::string>* warnings) {
+  MILLRACE_CHECK(refuseForeignFolder(files, folder));
   const Path path = folder / "config.json";
-  if (!files.exists(path)) {
-    if (files.exists(folder / "adapter_config.json"))
-      return badInput(fmt::format("{}: holds an adapter (adapter_config.json), not a model; merge it into its model "
-                                  "first",
-                                  folder.string()));
+  if (!files.exists(path))
     return badInput(fmt::format("{}: not found; a Hugging Face model folder holds a config.json and its weights as "
-                                "safetensors",
-                                path.string()));
-  }
+                                "safetensors{}",
+                                path.string(), adviceOnWeights(files, folder)));
   MILLRACE_TRY(const Json config, readJsonFile(files, path, 16 * MiB));
   return modelSpecFromConfig(config, path.string(), warnings);
 }

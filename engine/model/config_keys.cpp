@@ -9,12 +9,13 @@ namespace millrace {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, ModelFamily>, 5> families{{
+constexpr std::array<std::pair<std::string_view, ModelFamily>, 6> families{{
     {"llama", ModelFamily::Llama},
     {"qwen2", ModelFamily::Qwen2},
     {"qwen3", ModelFamily::Qwen3},
     {"mistral", ModelFamily::Mistral},
     {"gpt2", ModelFamily::Gpt2},
+    {"phi3", ModelFamily::Phi3},
 }};
 
 // gelu_fast and gelu_accurate write the tanh approximation's constants in other forms of the same numbers.
@@ -73,7 +74,8 @@ const std::vector<ForeignKey>& foreignKeys() {
       {"quantization", quantized, {}},
       {"compression_config", quantized, {}},
       {"auto_map",
-       "names program code that comes with the model, which is never run; use a model of a built-in family",
+       "names program code that comes with the model, which is never run; where the code only repeats the family that "
+       "model_type names, remove auto_map from the file to use what is built in",
        {Json::object()}},
       {"is_encoder_decoder", "says encoder-decoder; only decoders are implemented", {false}},
       {"add_cross_attention", "asks for cross-attention, which is not implemented", {false}},

@@ -2,6 +2,7 @@
 
 #include "model/config_keys.h"
 
+#include <algorithm>
 #include <array>
 #include <fmt/format.h>
 #include <optional>
@@ -19,28 +20,46 @@ constexpr std::array<std::pair<const char*, RopeKind>, 5> kinds{{
     {"yarn", RopeKind::Yarn},
 }};
 
+/// phi3 has no other; "su" is what it was called first, and its first files say yarn to the same.
+constexpr std::array<std::pair<const char*, RopeKind>, 4> phi3Kinds{{
+    {"default", RopeKind::Default},
+    {"longrope", RopeKind::LongRope},
+    {"su", RopeKind::LongRope},
+    {"yarn", RopeKind::LongRope},
+}};
+constexpr std::int64_t phi3OriginalPositions = 4096;
+
 constexpr double minimumTheta = 1.001; // at 1 all frequencies are equal and yarn divides by log(theta)
 constexpr double maximumTheta = 1e15;
 constexpr double maximumFactor = 1e6;
 
-RopeKind kindOf(JsonReader& reader) {
+template <class Table>
+RopeKind kindOf(JsonReader& reader, const Table& table) {
   std::vector<std::string> choices;
-  for (const auto& [name, kind] : kinds) choices.emplace_back(name);
+  for (const auto& [name, kind] : table) choices.emplace_back(name);
   const std::string older = reader.choice("type", "", choices);
   const std::string newer = reader.choice("rope_type", older.empty() ? "default" : older, choices);
   if (!older.empty() && older != newer)
     reader.problem("type", fmt::format("is '{}' but {} is '{}': remove the one that is wrong", older,
                                        reader.path("rope_type"), newer));
-  for (const auto& [name, kind] : kinds)
+  for (const auto& [name, kind] : table)
     if (newer == name) return kind;
   return RopeKind::Default;
 }
 
-void wholeHeads(JsonReader& reader) {
-  const double share = reader.number("partial_rotary_factor", 1, 0, 1);
-  if (share != 1)
+/// The share of a head that rotates. transformers takes an odd number of elements for one more, which would be past a
+/// small head's end.
+double rotatedShare(JsonReader& reader, const RopeContext& context, double fallback) {
+  const double share = reader.number("partial_rotary_factor", fallback, 0, 1);
+  if (!context.phi3 && share != 1)
     reader.problem("partial_rotary_factor",
                    fmt::format("is {}: this family rotates whole heads, only 1 is possible", share));
+  const auto elements = static_cast<std::int64_t>(static_cast<double>(context.headDim) * share);
+  if (context.phi3 && (elements < 2 || elements % 2 != 0))
+    reader.problem("partial_rotary_factor", fmt::format("is {}, which is {} elements of heads of {}: expected an even "
+                                                        "number of them from 2",
+                                                        share, elements, context.headDim));
+  return share;
 }
 
 double required(JsonReader& reader, const std::string& key, double minimum, double maximum) {
@@ -57,6 +76,7 @@ std::optional<double> optionalNumber(JsonReader& reader, const std::string& key,
 struct Defaults {
   double theta = 10000;
   std::int64_t originalMaxPositions = 0; ///< from the config's top level, 0: not there
+  double rotatedShare = 1;
 };
 
 void readYarn(JsonReader& reader, const RopeContext& context, RopeSpec& rope) {
@@ -74,20 +94,50 @@ void readYarn(JsonReader& reader, const RopeContext& context, RopeSpec& rope) {
   rope.truncate = reader.boolean("truncate", true);
 }
 
+/// A divisor for each pair of elements that rotate.
+std::vector<double> factorsOf(JsonReader& reader, const char* key, std::size_t pairs) {
+  const Json& list = reader.value(key);
+  std::vector<double> factors;
+  if (list.is_array() && list.size() == pairs)
+    for (const Json& factor : list)
+      if (factor.is_number()) factors.push_back(factor.get<double>());
+  const bool usable = std::all_of(factors.begin(), factors.end(),
+                                  [](double factor) { return factor >= 1e-6 && factor <= maximumFactor; });
+  if (factors.size() != pairs || !usable) {
+    reader.problem(key, fmt::format("is not a list of {} positive numbers, one for each pair that rotates", pairs));
+    factors.assign(pairs, 1.0);
+  }
+  return factors;
+}
+
+void readLongRope(JsonReader& reader, const RopeContext& context, RopeSpec& rope) {
+  const auto elements = static_cast<std::int64_t>(static_cast<double>(context.headDim) * rope.partialRotaryFactor);
+  rope.shortFactors = factorsOf(reader, "short_factor", static_cast<std::size_t>(elements / 2));
+  rope.longFactors = factorsOf(reader, "long_factor", static_cast<std::size_t>(elements / 2));
+  rope.extendedPositions = context.maxPositions;
+  rope.factor = static_cast<double>(context.maxPositions) / static_cast<double>(rope.originalMaxPositions);
+  if (reader.has("factor")) rope.factor = reader.number("factor", 1, 1e-6, maximumFactor);
+  if (reader.has("attention_factor")) rope.attentionFactor = reader.number("attention_factor", 1, 0, 1e6);
+  if (rope.originalMaxPositions < 2)
+    reader.problem("original_max_position_embeddings",
+                   fmt::format("is {}, expected 2 or more", rope.originalMaxPositions));
+}
+
 /// One flat object of parameters.
 Result<RopeSpec> readParameters(const Json& object, const std::string& prefix, const Defaults& defaults,
                                 const RopeContext& context, std::vector<std::string>* warnings) {
   JsonReader reader(object, context.source, prefix);
   RopeSpec rope;
-  rope.kind = kindOf(reader);
+  rope.kind = context.phi3 ? kindOf(reader, phi3Kinds) : kindOf(reader, kinds);
   rope.theta = reader.number("rope_theta", defaults.theta, minimumTheta, maximumTheta);
-  wholeHeads(reader);
+  rope.partialRotaryFactor = rotatedShare(reader, context, defaults.rotatedShare);
   reader.ignore("finetuned"); // bookkeeping of some published yarn models
   // What the kind does not read is refused as unknown, unless it is null.
   for (const auto& [key, value] : object.items())
     if (value.is_null()) reader.ignore(key);
-  for (const char* key : {"short_factor", "long_factor"})
-    refuseUnless(reader, key, {}, "is of longrope, which is not implemented");
+  if (rope.kind != RopeKind::LongRope)
+    for (const char* key : {"short_factor", "long_factor"})
+      refuseUnless(reader, key, {}, "is of longrope, which this rotary scaling is not");
 
   const std::int64_t original = reader.integer("original_max_position_embeddings", 0, 1, maximumPositions);
   if (original != 0 && defaults.originalMaxPositions != 0 && original != defaults.originalMaxPositions)
@@ -124,6 +174,10 @@ Result<RopeSpec> readParameters(const Json& object, const std::string& prefix, c
     rope.originalMaxPositions = given != 0 ? given : context.maxPositions;
     readYarn(reader, context, rope);
     break;
+  case RopeKind::LongRope:
+    rope.originalMaxPositions = given != 0 ? given : phi3OriginalPositions;
+    readLongRope(reader, context, rope);
+    break;
   }
   if (given != 0 && rope.originalMaxPositions == 0 && given != context.maxPositions && warnings)
     warnings->push_back(fmt::format("{}: {} changes nothing with this kind of rotary scaling; transformers ignores it "
@@ -139,7 +193,7 @@ Result<RopeSpec> ropeFromConfig(JsonReader& config, const RopeContext& context, 
   Defaults defaults;
   defaults.theta = config.number("rope_theta", defaults.theta, minimumTheta, maximumTheta);
   defaults.originalMaxPositions = config.integer("original_max_position_embeddings", 0, 1, maximumPositions);
-  wholeHeads(config);
+  defaults.rotatedShare = rotatedShare(config, context, 1);
   const Json& scaling = config.object("rope_scaling");
   const Json& parameters = config.object("rope_parameters");
   MILLRACE_CHECK(config.status());
@@ -159,8 +213,19 @@ Result<RopeSpec> ropeFromConfig(JsonReader& config, const RopeContext& context, 
 void addRopeToConfig(Json& config, const RopeSpec& rope) {
   config["rope_theta"] = rope.theta;
   config["rope_scaling"] = nullptr;
+  if (rope.partialRotaryFactor != 1) config["partial_rotary_factor"] = rope.partialRotaryFactor;
   if (rope.kind == RopeKind::Default) return;
   Json scaling = Json::object();
+  if (rope.kind == RopeKind::LongRope) { // older versions take these three keys alone
+    scaling["type"] = "longrope";
+    scaling["short_factor"] = rope.shortFactors;
+    scaling["long_factor"] = rope.longFactors;
+    const double usual = static_cast<double>(rope.extendedPositions) / static_cast<double>(rope.originalMaxPositions);
+    if (rope.factor != usual) scaling["factor"] = rope.factor;
+    if (rope.attentionFactor) scaling["attention_factor"] = *rope.attentionFactor;
+    config["rope_scaling"] = std::move(scaling);
+    return;
+  }
   for (const auto& [name, kind] : kinds)
     if (kind == rope.kind) scaling["rope_type"] = name;
   scaling["factor"] = rope.factor;

@@ -10,11 +10,11 @@
 
 namespace millrace {
 
-enum class ModelFamily { Llama, Qwen2, Qwen3, Mistral, Gpt2 };
+enum class ModelFamily { Llama, Qwen2, Qwen3, Mistral, Gpt2, Phi3 };
 
 enum class NormKind { Rms, Layer };
 
-enum class RopeKind { Default, Linear, Dynamic, Llama3, Yarn };
+enum class RopeKind { Default, Linear, Dynamic, Llama3, Yarn, LongRope };
 
 /// Rotary positions; see rope_table.h for the numbers that it gives.
 struct RopeSpec {
@@ -23,12 +23,16 @@ struct RopeSpec {
   double factor = 1;
   double lowFrequencyFactor = 1;              ///< llama3
   double highFrequencyFactor = 4;             ///< llama3
-  std::int64_t originalMaxPositions = 0;      ///< llama3, yarn
+  std::int64_t originalMaxPositions = 0;      ///< llama3, yarn, longrope
   double betaFast = 32, betaSlow = 1;         ///< yarn
-  std::optional<double> attentionFactor;      ///< yarn
+  std::optional<double> attentionFactor;      ///< yarn, longrope
   std::optional<double> mscale, mscaleAllDim; ///< yarn
   bool truncate = true;                       ///< yarn
-  double partialRotaryFactor = 1;
+  /// longrope: a divisor for each pair, for sequences of up to originalMaxPositions and for longer ones; and the length
+  /// that the model was extended to. ModelSpec::maxPositions is what the first set is for.
+  std::vector<double> shortFactors, longFactors;
+  std::int64_t extendedPositions = 0;
+  double partialRotaryFactor = 1; ///< share of a head that rotates, its first elements; phi3
 
   bool operator==(const RopeSpec&) const = default;
 };

@@ -82,6 +82,11 @@ Status checkPositions(const ModelSpec& spec, std::int64_t tokens) {
   if (spec.learnedPositions)
     return badInput(
         fmt::format("{} tokens, but the model has {} learned positions: use at most that", tokens, spec.maxPositions));
+  if (spec.rope && spec.rope->kind == RopeKind::LongRope)
+    return badInput(
+        fmt::format("{} tokens, more than {}: beyond that the frequencies of longrope depend on the length of "
+                    "every sequence, which is not implemented; use at most that",
+                    tokens, spec.maxPositions));
   if (spec.rope && spec.rope->kind == RopeKind::Dynamic)
     return badInput(
         fmt::format("{} tokens, more than max_position_embeddings, which is {}: there dynamic rotary scaling "
@@ -117,13 +122,25 @@ std::vector<float> ropeInverseFrequencies(const RopeSpec& rope, std::int64_t hea
   }
   case RopeKind::Yarn:
     return yarnFrequencies(rope, dim);
+  case RopeKind::LongRope: {
+    const bool beyond = sequenceLength > rope.originalMaxPositions;
+    const std::vector<double>& factors = beyond ? rope.longFactors : rope.shortFactors;
+    std::vector<float> values = wavelengths(rope.theta, dim);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = 1.0f / (static_cast<float>(factors[i]) * values[i]);
+    return values;
+  }
   }
   return defaultFrequencies(rope.theta, dim);
 }
 
 float ropeAttentionFactor(const RopeSpec& rope) {
-  if (rope.kind != RopeKind::Yarn) return 1.0f;
+  if (rope.kind != RopeKind::Yarn && rope.kind != RopeKind::LongRope) return 1.0f;
   if (rope.attentionFactor) return static_cast<float>(*rope.attentionFactor);
+  if (rope.kind == RopeKind::LongRope)
+    return rope.factor <= 1.0
+               ? 1.0f
+               : static_cast<float>(
+                     std::sqrt(1 + std::log(rope.factor) / std::log(static_cast<double>(rope.originalMaxPositions))));
   const auto scale = [&](double weight) {
     return rope.factor <= 1.0 ? 1.0 : 0.1 * weight * std::log(rope.factor) + 1.0;
   };

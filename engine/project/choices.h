@@ -21,6 +21,7 @@ inline constexpr ChoiceWord<LengthUnit> lengthUnitWords[] = {{"steps", LengthUni
                                                              {"tokens", LengthUnit::Tokens},
                                                              {"epochs", LengthUnit::Epochs},
                                                              {"hours", LengthUnit::Hours}};
+inline constexpr ChoiceWord<Recipe> recipeWords[] = {{"pretrain", Recipe::Pretrain}, {"fine-tune", Recipe::FineTune}};
 inline constexpr ChoiceWord<Precision> precisionWords[] = {
     {"fp32", Precision::Fp32}, {"tf32", Precision::Tf32}, {"bf16", Precision::Bf16}};
 inline constexpr ChoiceWord<ClipMode> clipModeWords[] = {

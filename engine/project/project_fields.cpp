@@ -105,6 +105,9 @@ void addTraining(FieldTable& table, const TrainingConfig& training) {
                 "How many tokens to train on.");
   table.number(basic, "training.epochs", std::nullopt, 1e-6, 1e6, "epochs", "How often to train on the whole data.");
   table.number(basic, "training.hours", std::nullopt, 1e-6, 1e6, "hours", "How long to train.");
+  table.choice(basic, "training.recipe", training.recipe, recipeWords,
+               "What the training is for, which sets the optimizer's defaults: to learn from scratch, or to change all "
+               "weights of a trained model a little.");
   table.integer(basic, "training.context", training.context, 2, 1 << 24, "tokens",
                 "Length of a row, at most what the model was made for.");
   table.integer(basic, "training.micro_batch", training.microBatch, 1, 1 << 16, "rows",
@@ -129,22 +132,24 @@ void addTraining(FieldTable& table, const TrainingConfig& training) {
   table.choice(advanced, "training.offload_activations", training.offloadActivations, switchWords,
                "Whether inputs kept for the backward pass move to host memory.");
   table.boolean(advanced, "training.overlap", training.overlap, "Copies and the host's optimizer run beside compute.");
-  table.number(basic, "training.learning_rate", training.learningRate, 0, 10, "", "The peak of the learning rate.");
+  table.number(basic, "training.learning_rate", training.learningRate, 0, 10, "",
+               "The peak of the learning rate; with the recipe fine-tune 1e-5 by default.");
   table.choice(basic, "training.schedule", training.schedule, scheduleShapeWords,
                "How the learning rate goes after the warm-up; wsd: it stays, then decays.");
   table.integer(basic, "training.warmup_steps", std::nullopt, 0, manySteps, "steps",
                 "Steps in which the learning rate rises to its peak; 100 if not given, a tenth of short runs.");
   table.number(advanced, "training.min_learning_rate_ratio", training.minLearningRateRatio, 0, 1, "",
-               "Where the schedule ends, as a share of the peak.");
+               "Where the schedule ends, as a share of the peak; with the recipe fine-tune 0 by default.");
   table.number(advanced, "training.decay_fraction", training.decayFraction, 0, 1, "",
                "With wsd: the last share of the run, in which the rate decays.");
   constexpr double mostBeta = 0.9999999;
   table.number(advanced, "training.beta1", training.beta1, 0, mostBeta, "", "How slowly AdamW's mean forgets.");
-  table.number(advanced, "training.beta2", training.beta2, 0, mostBeta, "", "How slowly AdamW's variance forgets.");
+  table.number(advanced, "training.beta2", training.beta2, 0, mostBeta, "",
+               "How slowly AdamW's variance forgets; with the recipe fine-tune 0.999 by default.");
   table.number(advanced, "training.epsilon", training.epsilon, 1e-30, 1, "",
                "What AdamW adds to the root of the variance.");
   table.number(basic, "training.weight_decay", training.weightDecay, 0, 1000, "",
-               "How strongly matrices are pulled to zero.");
+               "How strongly matrices are pulled to zero; with the recipe fine-tune 0 by default.");
   table.integer(advanced, "training.max_bad_steps", training.maxBadSteps, 1, 1'000'000, "steps",
                 "How many steps in a row may fail to be finite before the run stops.");
   table.integer(basic, "training.seed", training.seed, 0, INT64_MAX, "", "Of weights and data order.");

@@ -1,7 +1,9 @@
 #include "project/project_model.h"
 
 #include "model/config_import.h"
+#include "model/vocabulary_growth.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace millrace {
@@ -28,6 +30,33 @@ std::string keyOf(const ModelSource& model, const std::string& configKey) {
   return inside ? "model.config." + configKey : "model.config";
 }
 
+constexpr std::size_t namedTokens = 5;
+
+/// Rows for the tokens that were added to the tokenizer of a trained model.
+Status growVocabulary(FileSystem& files, const Project& project, ModelSpec& spec, std::vector<std::string>* warnings) {
+  const auto* folder = std::get_if<ModelFolder>(&project.model);
+  if (!folder) return {};
+  Path path = folder->folder / "tokenizer.json";
+  if (const auto* file = std::get_if<TokenizerFile>(&project.tokenizer)) path = file->file;
+  // Whoever needs the tokenizer says that it is missing, and why a trained one cannot go with this model.
+  if (std::holds_alternative<TokenizerTraining>(project.tokenizer) || !files.exists(path)) return {};
+  MILLRACE_TRY(const Json tokenizer, readJsonFile(files, path, maximumTokenizerFile));
+  MILLRACE_TRY(const VocabularyGrowth growth, vocabularyGrowth(tokenizer, spec.vocabulary, path.string()));
+  if (growth.added.empty()) return {};
+  if (warnings) {
+    const std::size_t shown = std::min(growth.added.size(), namedTokens);
+    warnings->push_back(fmt::format(
+        "{}: {} added tokens have no rows in the model ({}{}): its embedding{} from {} to {} rows; each new row starts "
+        "as the mean of all others",
+        path.string(), growth.added.size(),
+        fmt::join(growth.added.begin(), growth.added.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+        shown < growth.added.size() ? ", ..." : "", spec.tiedEmbeddings ? " grows" : " and its head grow",
+        spec.vocabulary, growth.rows));
+  }
+  spec.vocabulary = growth.rows;
+  return {};
+}
+
 } // namespace
 
 Result<ModelSpec> readProjectModel(FileSystem& files, const Project& project, const std::string& source,
@@ -39,6 +68,7 @@ Result<ModelSpec> readProjectModel(FileSystem& files, const Project& project, co
     return tl::unexpected<Error>(std::move(error));
   }
   ModelSpec spec = std::move(*read);
+  MILLRACE_CHECK(growVocabulary(files, project, spec, warnings));
   if (const auto* training = std::get_if<TokenizerTraining>(&project.tokenizer);
       training && training->vocabulary > spec.vocabulary)
     return badInput(

@@ -41,6 +41,7 @@ Json trainingJson(const TrainingConfig& training) {
     json[unit] = static_cast<std::int64_t>(training.length.amount);
   else
     json[unit] = training.length.amount;
+  json["recipe"] = word(recipeWords, training.recipe);
   json["micro_batch"] = training.microBatch;
   json["micro_batches"] = training.microBatches;
   json["context"] = training.context;

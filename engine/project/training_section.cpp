@@ -95,10 +95,26 @@ bool isDeviceName(const std::string& name) {
 
 } // namespace
 
+void applyRecipe(TrainingConfig& training, Recipe recipe) {
+  const TrainingConfig pretrain;
+  training.recipe = recipe;
+  const bool fineTune = recipe == Recipe::FineTune;
+  // A trained model is kept near where it is: steps some thirty times smaller, down to none at the end, and no decay,
+  // which would pull its weights away from what they have learnt. The longer memory of the variance (AdamW's usual one)
+  // suits gradients that are small and even from the start.
+  training.learningRate = fineTune ? 1e-5 : pretrain.learningRate;
+  training.schedule = fineTune ? ScheduleShape::Cosine : pretrain.schedule;
+  training.minLearningRateRatio = fineTune ? 0 : pretrain.minLearningRateRatio;
+  training.beta1 = pretrain.beta1;
+  training.beta2 = fineTune ? 0.999 : pretrain.beta2;
+  training.weightDecay = fineTune ? 0 : pretrain.weightDecay;
+}
+
 Result<TrainingConfig> readTrainingSection(const Json& section, const SectionContext& context) {
   TrainingConfig training;
   SectionReader reader(section, context, "training.");
   readLength(reader, training);
+  applyRecipe(training, readChoice(reader, "recipe", training.recipe, recipeWords));
   readBatch(reader, training);
   readOptimizer(reader, training);
   training.precision = readChoice(reader, "precision", training.precision, precisionWords);

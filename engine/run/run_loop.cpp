@@ -355,8 +355,9 @@ Status RunLoop::save() {
   const StoreState parameters(*m_run.trainer);
   SaveOptions options;
   options.abandoned = [this] { return m_requests.abandoning(); };
-  MILLRACE_TRY(const SavedCheckpoint written,
-               m_checkpoints.save({parameters, m_run.state, m_run.configText, m_run.tokenizerText}, options));
+  MILLRACE_TRY(const SavedCheckpoint written, m_checkpoints.save({parameters, m_run.state, m_run.configText,
+                                                                  m_run.tokenizerText, m_description.companions},
+                                                                 options));
   m_lastCheckpoint = written.path;
   m_saved = m_run.state;
   (void)report(CheckpointSaved{written.path.string(), written.seconds, written.bytes});

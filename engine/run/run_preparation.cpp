@@ -4,10 +4,13 @@
 #include "base/hash.h"
 #include "hardware/detect.h"
 #include "model/config_import.h"
+#include "model/foreign_models.h"
+#include "model/vocabulary_growth.h"
 #include "project/project_file.h"
 #include "project/project_model.h"
 #include "run/control_tokens.h"
 #include "run/device_choice.h"
+#include "run/model_companions.h"
 #include "run/plan_rates.h"
 #include "run/run_plan.h"
 #include "run/store_state.h"
@@ -22,6 +25,9 @@
 namespace millrace {
 
 namespace {
+
+/// Above what trained models are usually trained on with.
+constexpr double boldLearningRate = 1e-4;
 
 Path tokenizerCopy(const RunDirectory& directory) {
   return directory.path() / "tokenizer.json";
@@ -82,6 +88,7 @@ class Preparation {
     m_run.plan = std::move(step->memory);
     m_run.time = step->time;
     m_run.rates = request.rates.value_or(StepRates{});
+    if (!resume) MILLRACE_CHECK(openModel());
     MILLRACE_CHECK(prepareTokenizer());
     MILLRACE_CHECK(prepareData());
     MILLRACE_CHECK(prepareTrainer());
@@ -90,6 +97,17 @@ class Preparation {
   }
 
  private:
+  /// Weights that are not the model's are refused before its data is read.
+  Status openModel() {
+    const auto* folder = std::get_if<ModelFolder>(&m_project.model);
+    if (!folder) return {};
+    MILLRACE_TRY(const ModelSpec stored, readModelConfig(m_files, folder->folder));
+    ModelReadOptions options;
+    if (stored.vocabulary != m_description.spec.vocabulary) options.storedVocabulary = stored.vocabulary;
+    MILLRACE_TRY(m_weights, ModelReader::open(m_files, folder->folder, m_description.spec, options));
+    return {};
+  }
+
   Status prepareTokenizer() {
     if (m_description.tokenizer) {
       m_run.tokenizerText = *m_description.tokenizer;
@@ -197,13 +215,15 @@ class Preparation {
   Status firstWeights() {
     ForwardRunner& runner = m_run.trainer->runner();
     Stream& stream = *runner.streams().copyIn;
-    if (const auto* folder = std::get_if<ModelFolder>(&m_project.model)) {
+    if (std::holds_alternative<ModelFolder>(m_project.model)) {
       m_say("loading the model");
-      MILLRACE_TRY(const ModelReader reader, ModelReader::open(m_files, folder->folder, m_description.spec));
-      return loadWeights(runner.store(), stream,
-                         [&](const BlockSpec& block, std::int64_t first, std::span<float> values) {
-                           return reader.readBlock(block, first, values);
-                         });
+      if (!m_weights) MILLRACE_CHECK(openModel()); // a resumed run without a checkpoint
+      MILLRACE_CHECK(
+          loadWeights(runner.store(), stream, [&](const BlockSpec& block, std::int64_t first, std::span<float> values) {
+            return m_weights->readBlock(block, first, values);
+          }));
+      m_weights.reset();
+      return {};
     }
     const auto seed = static_cast<std::uint64_t>(m_project.training.seed);
     drawWeights(runner.store(), stream, *m_run.pool, m_description.spec, seed);
@@ -220,6 +240,7 @@ class Preparation {
   const std::function<void(const std::string&)>& m_say;
   HardwareProfile m_profile;
   DeviceChoice m_choice;
+  std::optional<ModelReader> m_weights; ///< to begin with
   PreparedRun m_run;
 };
 
@@ -248,8 +269,20 @@ Result<RunDescription> describeRun(FileSystem& files, const Project& project, co
       return badInput(fmt::format("{}: tokenizer is missing: give a file, or train one on the data", source));
     tokenizer = folder->folder / "tokenizer.json";
   }
+  const auto* model = std::get_if<ModelFolder>(&project.model);
+  if (model && project.training.learningRate > boldLearningRate)
+    description.warnings.push_back(fmt::format(
+        "training begins with trained weights, and training.learning_rate is {}, which makes them forget much; to "
+        "fine-tune them set training.recipe to fine-tune, or a rate of 1e-5 or so",
+        project.training.learningRate));
+  description.companions =
+      readCompanions(files, tokenizer.parent_path(), model ? model->folder : Path(), description.warnings);
   if (tokenizer.empty()) return description;
-  MILLRACE_TRY(description.tokenizer, readTextFile(files, tokenizer));
+  if (!files.exists(tokenizer))
+    return badInput(
+        fmt::format("{}: not found{}", tokenizer.string(), adviceOnTokenizer(files, tokenizer.parent_path())),
+        std::holds_alternative<TokenizerFile>(project.tokenizer) ? "tokenizer.file" : "model.folder");
+  MILLRACE_TRY(description.tokenizer, readTextFile(files, tokenizer, maximumTokenizerFile));
   MILLRACE_TRY(const Tokenizer checked, Tokenizer::parse(*description.tokenizer, tokenizer.string()));
   (void)checked;
   return description;

@@ -24,8 +24,9 @@ namespace millrace {
 struct RunDescription {
   Project project;
   ModelSpec spec;
-  std::vector<std::string> warnings;    ///< of the model's config
-  std::optional<std::string> tokenizer; ///< tokenizer.json, unless it is to be trained
+  std::vector<std::string> warnings;      ///< of the model's config
+  std::optional<std::string> tokenizer;   ///< tokenizer.json, unless it is to be trained
+  std::vector<CheckpointFile> companions; ///< of the model's folder, to go with its checkpoints
 };
 
 Result<RunDescription> describeRun(FileSystem& files, const Project& project, const std::string& source);

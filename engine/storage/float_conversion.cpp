@@ -34,6 +34,21 @@ float halfToFloat(std::uint16_t bits) {
   return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(magnitude));
 }
 
+std::uint16_t floatToHalf(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);
+  const std::uint32_t magnitude = bits & 0x7FFFFFFFu;
+  const auto signedHalf = [&](std::uint32_t half) { return static_cast<std::uint16_t>(sign | half); };
+  if (magnitude > 0x7F800000u) return signedHalf(0x7E00u | ((magnitude >> 13) & 0x1FFu)); // a quiet NaN
+  if (magnitude >= 0x477FF000u) return signedHalf(0x7C00u);                               // 65520 and more
+  if (magnitude >=
+      0x38800000u) // 2^-14: a normal half; a carry out of the fraction goes into the exponent, as it should
+    return signedHalf((magnitude + 0xFFFu + ((magnitude >> 13) & 1u) - 0x38000000u) >> 13);
+  // A multiple of 2^-24: adding 0.5 leaves its digits, rounded to nearest even, at the end of the fraction.
+  const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
+  return signedHalf(std::bit_cast<std::uint32_t>(shifted) - 0x3F000000u);
+}
+
 bool isFloatType(StoredType type) {
   return type == StoredType::F64 || type == StoredType::F32 || type == StoredType::F16 || type == StoredType::BF16;
 }
@@ -60,14 +75,14 @@ void widenToFloats(StoredType type, std::span<const std::byte> source, std::span
 }
 
 void narrowFromFloats(StoredType type, std::span<const float> source, std::span<std::byte> destination) {
-  assert(type == StoredType::F32 || type == StoredType::BF16);
+  assert(type == StoredType::F32 || type == StoredType::BF16 || type == StoredType::F16);
   assert(static_cast<Bytes>(destination.size()) == static_cast<Bytes>(source.size()) * bytesPerElement(type));
   if (type == StoredType::F32) {
     if (!source.empty()) std::memcpy(destination.data(), source.data(), destination.size());
     return;
   }
   for (std::size_t i = 0; i < source.size(); ++i) {
-    const BFloat16 value = toBFloat16(source[i]);
+    const std::uint16_t value = type == StoredType::F16 ? floatToHalf(source[i]) : toBFloat16(source[i]).bits;
     std::memcpy(destination.data() + 2 * i, &value, 2);
   }
 }

@@ -46,61 +46,105 @@ void addList(std::string& message, const char* title, const std::vector<std::str
   if (shown < items.size()) message += fmt::format(" and {} more", items.size() - shown);
 }
 
-} // namespace
+/// Tensors of the files, matched with the parameters of a spec.
+struct Match {
+  std::map<std::string, const StoredTensor*, std::less<>> stored; ///< by parameter name
+  const StoredTensor* tiedHead = nullptr; ///< lm_head.weight beside an embedding that it is tied to
+  TensorProblems problems;
+};
 
-Result<ModelReader> ModelReader::open(FileSystem& files, const Path& path, const ModelSpec& spec) {
-  MILLRACE_TRY(SafetensorsReader file, SafetensorsReader::open(files, path));
-  ModelReader reader(std::move(file));
-  MILLRACE_CHECK(reader.match(spec, path.string()));
-  return reader;
+bool isTable(const BlockSpec& block) {
+  return block.kind == BlockKind::Embedding || block.kind == BlockKind::Head;
 }
 
-Status ModelReader::match(const ModelSpec& spec, const std::string& source) {
-  std::vector<std::string> missing, wrongShape, wrongType, unexpected, twice;
+Match matchTensors(const SafetensorsReader& file, const std::vector<BlockSpec>& blocks, const ModelSpec& spec,
+                   const ModelReadOptions& options) {
+  Match match;
+  TensorProblems& problems = match.problems;
   std::set<const StoredTensor*> used;
-  const std::vector<BlockSpec> blocks = blocksOf(spec);
   for (const BlockSpec& block : blocks) {
     for (const ParameterSpec& parameter : block.parameters) {
       const StoredTensor* found = nullptr;
       for (const std::string& name : checkpointNames(parameter.name)) {
-        const StoredTensor* candidate = m_file.find(name);
-        if (candidate && found) twice.push_back(fmt::format("{} and {}", found->name, candidate->name));
+        const StoredTensor* candidate = file.find(name);
+        if (candidate && found) problems.twice.push_back(fmt::format("{} and {}", found->name, candidate->name));
+        if (candidate) used.insert(candidate);
         if (!found) found = candidate;
       }
-      if (!found && spec.tiedEmbeddings && block.kind == BlockKind::Embedding)
-        found = m_file.find(std::string(headName));
+      if (!found && spec.tiedEmbeddings && block.kind == BlockKind::Embedding) found = file.find(std::string(headName));
       if (!found) {
-        missing.push_back(parameter.name);
+        problems.missing.push_back(parameter.name);
         continue;
       }
       used.insert(found);
-      m_stored.emplace(parameter.name, found);
-      if (found->shape != dims(parameter.shape))
-        wrongShape.push_back(
-            fmt::format("{} is {}, expected {}", found->name, shapeText(found->shape), parameter.shape.toString()));
+      match.stored.emplace(parameter.name, found);
+      std::vector<std::int64_t> expected = dims(parameter.shape);
+      if (options.storedVocabulary > 0 && isTable(block)) expected.front() = options.storedVocabulary;
+      if (found->shape != expected)
+        problems.wrongShape.push_back(
+            fmt::format("{} is {}, expected {}", found->name, shapeText(found->shape), shapeText(expected)));
       else if (!isFloatType(found->type))
-        wrongType.push_back(fmt::format("{} is {}", found->name, toString(found->type)));
+        problems.notFloats.push_back(fmt::format("{} is {}", found->name, toString(found->type)));
     }
   }
-  const StoredTensor* tiedHead = nullptr;
-  for (const StoredTensor& tensor : m_file.tensors()) {
+  for (const StoredTensor& tensor : file.tensors()) {
     if (used.count(&tensor) || isBuffer(tensor.name, spec.family)) continue;
     if (spec.tiedEmbeddings && tensor.name == headName)
-      tiedHead = &tensor;
+      match.tiedHead = &tensor;
     else
-      unexpected.push_back(tensor.name);
+      problems.unexpected.push_back(tensor.name);
   }
+  return match;
+}
+
+} // namespace
+
+Result<ModelReader> ModelReader::open(FileSystem& files, const Path& path, const ModelSpec& spec,
+                                      const ModelReadOptions& options) {
+  MILLRACE_TRY(SafetensorsReader file, SafetensorsReader::open(files, path));
+  ModelReader reader(std::move(file));
+  const std::vector<BlockSpec> blocks = blocksOf(spec);
+  Match match = matchTensors(reader.m_file, blocks, spec, options);
+  const TensorProblems& problems = match.problems;
   std::string message;
-  addList(message, "missing", missing);
-  addList(message, "unexpected", unexpected);
-  addList(message, "of another shape", wrongShape);
-  addList(message, "not floating-point numbers", wrongType);
-  addList(message, "there under two names", twice);
+  addList(message, "missing", problems.missing);
+  addList(message, "unexpected", problems.unexpected);
+  addList(message, "of another shape", problems.wrongShape);
+  addList(message, "not floating-point numbers", problems.notFloats);
+  addList(message, "there under two names", problems.twice);
   if (!message.empty())
     return badInput(fmt::format("{}: the tensors are not those of the model that config.json describes; use weights "
                                 "and config of one model{}",
-                                source, message));
-  if (tiedHead) return checkTied(*m_stored.at(blocks.front().parameters.front().name), *tiedHead);
+                                path.string(), message));
+  reader.m_stored = std::move(match.stored);
+  if (match.tiedHead)
+    MILLRACE_CHECK(reader.checkTied(*reader.m_stored.at(blocks.front().parameters.front().name), *match.tiedHead));
+  if (options.storedVocabulary > 0 && options.storedVocabulary < spec.vocabulary)
+    for (const BlockSpec& block : blocks)
+      if (isTable(block)) MILLRACE_CHECK(reader.takeMean(block.parameters.front()));
+  return reader;
+}
+
+TensorProblems compareTensors(const SafetensorsReader& file, const ModelSpec& spec, const ModelReadOptions& options) {
+  return matchTensors(file, blocksOf(spec), spec, options).problems;
+}
+
+/// Summed in double, row after row, so that the mean of many rows is that of all of them and the same everywhere.
+Status ModelReader::takeMean(const ParameterSpec& table) {
+  const StoredTensor& tensor = stored(table);
+  const std::int64_t width = table.shape[1];
+  const std::int64_t rows = tensor.elements() / width;
+  const std::int64_t atOnce = std::max<std::int64_t>(1, 256 * 1024 / width);
+  std::vector<double> sums(static_cast<std::size_t>(width), 0.0);
+  std::vector<float> piece;
+  for (std::int64_t row = 0; row < rows; row += atOnce) {
+    piece.resize(static_cast<std::size_t>(std::min(atOnce, rows - row) * width));
+    MILLRACE_CHECK(m_file.readFloats(tensor, row * width, piece));
+    for (std::size_t i = 0; i < piece.size(); ++i) sums[i % sums.size()] += static_cast<double>(piece[i]);
+  }
+  std::vector<float>& mean = m_means[table.name];
+  for (const double sum : sums)
+    mean.push_back(static_cast<float>(sum / static_cast<double>(std::max<std::int64_t>(rows, 1))));
   return {};
 }
 
@@ -130,7 +174,15 @@ const StoredTensor& ModelReader::stored(const ParameterSpec& parameter) const {
 }
 
 Status ModelReader::read(const ParameterSpec& parameter, std::int64_t first, std::span<float> destination) const {
-  return m_file.readFloats(stored(parameter), first, destination);
+  const StoredTensor& tensor = stored(parameter);
+  const auto mean = m_means.find(parameter.name);
+  if (mean == m_means.end()) return m_file.readFloats(tensor, first, destination);
+  const auto there = static_cast<std::size_t>(
+      std::clamp<std::int64_t>(tensor.elements() - first, 0, static_cast<std::int64_t>(destination.size())));
+  if (there > 0) MILLRACE_CHECK(m_file.readFloats(tensor, first, destination.first(there)));
+  for (std::size_t i = there; i < destination.size(); ++i)
+    destination[i] = mean->second[(static_cast<std::size_t>(first) + i) % mean->second.size()];
+  return {};
 }
 
 Status ModelReader::readBlock(const BlockSpec& block, std::int64_t first, std::span<float> destination) const {

@@ -123,7 +123,7 @@ Result<WrittenFile> writeIndex(FileSystem& files, const Path& path, const std::v
 
 Result<std::vector<WrittenFile>> writeModelTensors(FileSystem& files, const Path& folder, const ModelSpec& spec,
                                                    const ModelWriteOptions& options, const FloatSource& source) {
-  assert(options.type == StoredType::F32 || options.type == StoredType::BF16);
+  assert(options.type == StoredType::F32 || options.type == StoredType::BF16 || options.type == StoredType::F16);
   for (const char* name : {singleName, indexName})
     if (files.exists(folder / name))
       return badInput(fmt::format("{}: is there already; write to an empty folder", (folder / name).string()));

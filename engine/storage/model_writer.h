@@ -15,7 +15,7 @@
 namespace millrace {
 
 struct ModelWriteOptions {
-  StoredType type = StoredType::F32;   ///< F32, or BF16 rounded to nearest, ties to even
+  StoredType type = StoredType::F32;   ///< F32; or BF16 or F16, rounded to nearest, ties to even
   Bytes maxShardBytes = 5'000'000'000; ///< of contents; a larger tensor has a file of its own
   Bytes bufferBytes = 8 * MiB;         ///< all the memory that is used for contents
 };

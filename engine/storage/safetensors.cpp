@@ -3,6 +3,7 @@
 #include "base/atomic_file.h"
 #include "base/hash.h"
 #include "base/json_reader.h"
+#include "model/foreign_models.h"
 #include "storage/float_conversion.h"
 
 #include <algorithm>
@@ -38,6 +39,12 @@ Result<SafetensorsHeader> readHeader(const File& file, const std::string& source
   MILLRACE_CHECK(file.read(prefix, 0));
   std::uint64_t length = 0;
   for (std::size_t i = 0; i < 8; ++i) length |= static_cast<std::uint64_t>(prefix[i]) << (8 * i);
+  // What a clone without its large files leaves in their place.
+  if (constexpr std::uint64_t pointer = 0x206E6F6973726576; length == pointer) // "version "
+    return badInput(
+        fmt::format("{}: is the pointer of Git LFS to a file that was not downloaded; run git lfs pull in its "
+                    "folder, or download it",
+                    source));
   if (length > static_cast<std::uint64_t>(maximumSafetensorsHeader))
     return badInput(fmt::format("{}: the length of the header, in bytes 0 to 7, is {}, at most {} is possible: not a "
                                 "safetensors file",
@@ -63,13 +70,8 @@ Result<SafetensorsReader> SafetensorsReader::open(FileSystem& files, const Path&
     } else if (files.exists(index)) {
       MILLRACE_CHECK(reader.addIndex(files, index));
     } else {
-      const bool pickled =
-          files.exists(path / "pytorch_model.bin") || files.exists(path / "pytorch_model.bin.index.json");
       return badInput(fmt::format("{}: holds neither model.safetensors nor model.safetensors.index.json{}",
-                                  path.string(),
-                                  pickled ? "; pytorch_model.bin may hold program code and is not read: save the model "
-                                            "as safetensors"
-                                          : ""));
+                                  path.string(), adviceOnWeights(files, path)));
     }
   } else if (path.string().ends_with(".index.json")) {
     MILLRACE_CHECK(reader.addIndex(files, path));

@@ -7,6 +7,7 @@
 
 #include "base/bf16.h"
 #include "plan/planner.h"
+#include "storage/float_conversion.h"
 #include "storage/model_reader.h"
 #include "text/tokenizer.h"
 #include "train/forward_runner.h"
@@ -78,11 +79,18 @@ class TestExport : public QObject {
   void checkpoint_data();
   void checkpoint();
   void narrow();
+  void halves();
+  void halvesThatOverflow();
+  void sameBytes_data();
+  void sameBytes();
   void shards();
   void run();
   void tied();
   void controlTokens();
   void companions();
+  void companionsOfACheckpoint();
+  void steps();
+  void aRunThatRemovesItsCheckpoints();
   void generatesTheSame();
   void targets();
   void givenUp();
@@ -98,7 +106,8 @@ class TestExport : public QObject {
 
 void TestExport::checkpoint_data() {
   QTest::addColumn<QString>("family");
-  for (const char* family : {"llama", "qwen2", "qwen3", "mistral", "gpt2"}) QTest::newRow(family) << QString(family);
+  for (const char* family : {"llama", "qwen2", "qwen3", "mistral", "gpt2", "phi3"})
+    QTest::newRow(family) << QString(family);
 }
 
 void TestExport::checkpoint() {
@@ -155,6 +164,76 @@ void TestExport::narrow() {
   }
   QVERIFY(ties > 0);
   QVERIFY(contains(valueOrThrow(readTextFile(m_files, at("narrow") / "config.json")), "bfloat16"));
+}
+
+void TestExport::halves() {
+  writeModelFolder(m_files, at("halves source"), smallConfig("qwen2"));
+  ExportOptions options;
+  options.type = ExportType::Fp16;
+  const auto exported = exportModel(m_files, {at("halves source"), {}}, at("halves"), options);
+  QVERIFY2(exported.has_value(), exported ? "" : exported.error().message.c_str());
+  const std::vector<std::uint32_t> before = bitsOf(m_files, at("halves source"));
+  const std::vector<std::uint32_t> after = bitsOf(m_files, at("halves"));
+  QCOMPARE(after.size(), before.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const float exact = std::bit_cast<float>(before[i]);
+    QCOMPARE(after[i], std::bit_cast<std::uint32_t>(halfToFloat(floatToHalf(exact))));
+  }
+  QVERIFY(contains(valueOrThrow(readTextFile(m_files, at("halves") / "config.json")), "float16"));
+  QVERIFY(exported->bytes < 2 * static_cast<Bytes>(before.size()) + 100'000);
+}
+
+void TestExport::halvesThatOverflow() {
+  const ModelSpec spec = writeModelFolder(m_files, at("large source"), smallConfig("llama"));
+  std::filesystem::remove(at("large source") / "model.safetensors");
+  QVERIFY(writeModelTensors(m_files, at("large source"), spec, {},
+                            [&](const ParameterSpec& parameter, std::int64_t, std::span<float> values) -> Status {
+                              std::fill(values.begin(), values.end(), 65519.0f);
+                              if (parameter.name == "model.norm.weight") values[5] = -65520.0f;
+                              return {};
+                            })
+              .has_value());
+  ExportOptions options;
+  options.type = ExportType::Fp16;
+  const auto exported = exportModel(m_files, {at("large source"), {}}, at("too large"), options);
+  QVERIFY(!exported);
+  QCOMPARE(exported.error().kind, ErrorKind::BadInput);
+  QVERIFY2(contains(exported.error().message, "model.norm.weight has the weight -65520"),
+           exported.error().message.c_str());
+  QVERIFY(!m_files.exists(at("too large")));
+}
+
+void TestExport::sameBytes_data() {
+  QTest::addColumn<QString>("family");
+  QTest::addColumn<QString>("type");
+  for (const char* family : {"llama", "qwen2", "qwen3", "mistral", "gpt2", "phi3"})
+    for (const char* type : {"F32", "BF16", "F16"}) QTest::addRow("%s %s", family, type) << family << type;
+}
+
+/// A model in the type that it comes in: every tensor has the bytes that it had.
+void TestExport::sameBytes() {
+  QFETCH(QString, family);
+  QFETCH(QString, type);
+  const std::string name = "as it was " + family.toStdString() + type.toStdString();
+  ModelWriteOptions written;
+  written.type = type == "F32" ? StoredType::F32 : (type == "F16" ? StoredType::F16 : StoredType::BF16);
+  const ModelSpec spec = writeModelFolder(m_files, at(name), smallConfig(family.toStdString()));
+  std::filesystem::remove(at(name) / "model.safetensors");
+  QVERIFY(writeModelTensors(m_files, at(name), spec, written, startingValues(spec)).has_value());
+  ExportOptions options;
+  options.type = type == "F32" ? ExportType::Fp32 : (type == "F16" ? ExportType::Fp16 : ExportType::Bf16);
+  options.maxShardBytes = MiB;
+  QVERIFY(exportModel(m_files, {at(name), {}}, at(name + " again"), options).has_value());
+  const auto before = valueOrThrow(SafetensorsReader::open(m_files, at(name)));
+  const auto after = valueOrThrow(SafetensorsReader::open(m_files, at(name + " again")));
+  QCOMPARE(after.tensors().size(), before.tensors().size());
+  for (const StoredTensor& tensor : before.tensors()) {
+    const StoredTensor* other = after.find(tensor.name);
+    QVERIFY2(other && other->type == tensor.type && other->shape == tensor.shape, tensor.name.c_str());
+    std::vector<std::byte> a(static_cast<std::size_t>(tensor.bytes)), b(a.size());
+    QVERIFY(before.readBytes(tensor, 0, a) && after.readBytes(*other, 0, b));
+    QVERIFY2(a == b, tensor.name.c_str());
+  }
 }
 
 void TestExport::shards() {
@@ -241,6 +320,76 @@ void TestExport::companions() {
   QCOMPARE(bare->files.size(), std::size_t{2});
 }
 
+/// What a checkpoint carries along arrives, whatever became of the model that the run began with.
+void TestExport::companionsOfACheckpoint() {
+  const ModelSpec spec = valueOrThrow(modelSpecFromConfig(smallConfig("llama"), "config"));
+  const StartingState state(spec, weightSeed);
+  const std::vector<CheckpointFile> along{{"chat_template.jinja", "{{ messages }}"},
+                                          {"tokenizer_config.json", "{\"tokenizer_class\": \"Own\"}"},
+                                          {"generation_config.json", "{\"temperature\": 0.6}"}};
+  TrainerState trainer;
+  trainer.step = 4;
+  const std::string config = smallConfig("llama").dump();
+  const auto saved =
+      writeCheckpoint(m_files, at("carrying") / "checkpoints", {state, trainer, config, smallTokenizer(), along}, {});
+  QVERIFY2(saved.has_value(), saved ? "" : saved.error().message.c_str());
+  const auto exported = exportModel(m_files, {saved->path, {}}, at("carried"));
+  QVERIFY2(exported.has_value(), exported ? "" : exported.error().message.c_str());
+  for (const CheckpointFile& file : along) {
+    QCOMPARE(valueOrThrow(readTextFile(m_files, at("carried") / file.name)), file.text);
+    QCOMPARE(std::count(exported->files.begin(), exported->files.end(), file.name), std::ptrdiff_t{1});
+  }
+  // They are covered by the manifest as all else is.
+  QVERIFY(writeTextFile(m_files, saved->path / "chat_template.jinja", "{{ other }}").has_value());
+  const auto damaged = exportModel(m_files, {saved->path, {}}, at("carried damaged"));
+  QVERIFY(!damaged && contains(damaged.error().message, "chat_template.jinja"));
+}
+
+void TestExport::steps() {
+  const Json config = smallConfig("llama");
+  writeRunDirectory(m_files, at("steps"));
+  for (const std::int64_t step : {3, 6, 9}) saveCheckpoint(m_files, at("steps"), step, config);
+  ModelChoice choice{at("steps"), {}};
+  choice.step = 6;
+  const auto exported = exportModel(m_files, choice, at("step 6"));
+  QVERIFY2(exported.has_value(), exported ? "" : exported.error().message.c_str());
+  QCOMPARE(exported->step.value_or(0), std::int64_t{6});
+  choice.step = 7;
+  auto refused = exportModel(m_files, choice, at("step 7"));
+  QVERIFY(!refused && contains(refused.error().message, "no checkpoint of step 7; there are those of steps 3, 6, 9"));
+  choice.checkpoint = CheckpointChoice::Best;
+  refused = exportModel(m_files, choice, at("step 7"));
+  QVERIFY(!refused && contains(refused.error().message, "name one of them"));
+  choice = {at("steps") / "checkpoints" / "step-00000003", {}};
+  choice.step = 3;
+  refused = exportModel(m_files, choice, at("step 3"));
+  QVERIFY(!refused && contains(refused.error().message, "is no run"));
+}
+
+/// While the export of a checkpoint is at work, its run saves two more and removes it.
+void TestExport::aRunThatRemovesItsCheckpoints() {
+  const Json config = smallConfig("llama");
+  writeRunDirectory(m_files, at("at work"));
+  saveCheckpoint(m_files, at("at work"), 1, config);
+  QVERIFY(writeTextFile(m_files, at("at work") / "run.json", "{}").has_value());
+  ExportOptions options;
+  bool removed = false;
+  options.progress = [&](Bytes, Bytes) {
+    if (!std::exchange(removed, true)) {
+      saveCheckpoint(m_files, at("at work"), 2, config);
+      valueOrThrow(m_files.remove(at("at work") / "checkpoints" / "step-00000001"));
+    }
+    return true;
+  };
+  const auto exported = exportModel(m_files, {at("at work"), {}}, at("of step 1"), options);
+  QVERIFY2(exported.has_value(), exported ? "" : exported.error().message.c_str());
+  QVERIFY(removed);
+  QCOMPARE(exported->step.value_or(0), std::int64_t{1});
+  writeModelFolder(m_files, at("as step 1"), config, smallTokenizer(), weightSeed + 1);
+  QVERIFY(bitsOf(m_files, at("of step 1")) == bitsOf(m_files, at("as step 1")));
+  QVERIFY(m_files.exists(at("of step 1") / "tokenizer.json"));
+}
+
 void TestExport::generatesTheSame() {
   saveCheckpoint(m_files, at("speaking"), 3, smallConfig("qwen3", true));
   const Path checkpoint = at("speaking") / "checkpoints" / "step-00000003";
@@ -319,29 +468,35 @@ void TestExport::everyFaultLeavesNothing() {
 void TestExport::transformersAgrees_data() {
   QTest::addColumn<QString>("family");
   QTest::addColumn<bool>("tied");
-  QTest::addColumn<bool>("bf16");
-  for (const char* family : {"llama", "qwen2", "qwen3", "mistral", "gpt2"})
-    for (const bool bf16 : {false, true})
-      QTest::newRow(fmt::format("{} {}", family, bf16 ? "bf16" : "fp32").c_str()) << QString(family) << false << bf16;
-  QTest::newRow("llama tied") << "llama" << true << false;
-  QTest::newRow("qwen3 tied") << "qwen3" << true << false;
+  QTest::addColumn<QString>("type");
+  QTest::addColumn<bool>("sharded");
+  for (const char* family : {"llama", "qwen2", "qwen3", "mistral", "gpt2", "phi3"})
+    for (const char* type : {"fp32", "bf16", "fp16"})
+      QTest::newRow(fmt::format("{} {}", family, type).c_str()) << QString(family) << false << QString(type) << false;
+  QTest::newRow("llama tied") << "llama" << true << "fp32" << false;
+  QTest::newRow("qwen3 tied") << "qwen3" << true << "fp32" << false;
+  QTest::newRow("llama in shards") << "llama" << false << "fp32" << true;
 }
 
 void TestExport::transformersAgrees() {
   QFETCH(QString, family);
   QFETCH(bool, tied);
-  QFETCH(bool, bf16);
+  QFETCH(QString, type);
+  QFETCH(bool, sharded);
   const QString python = qEnvironmentVariable("MILLRACE_ORACLE_PYTHON");
   if (python.isEmpty())
     QSKIP("MILLRACE_ORACLE_PYTHON does not name a Python with torch and transformers to compare with");
   Json config = smallConfig(family.toStdString(), tied);
   if (family == "mistral") config["sliding_window"] = 9;
-  const std::string name = fmt::format("oracle {} {} {}", family.toStdString(), tied, bf16);
+  if (sharded) config["intermediate_size"] = 4000;
+  const std::string name = fmt::format("oracle {} {} {} {}", family.toStdString(), tied, type.toStdString(), sharded);
   saveCheckpoint(m_files, at(name), 1, config);
   ExportOptions options;
-  options.type = bf16 ? ExportType::Bf16 : ExportType::Fp32;
+  options.type = type == "fp32" ? ExportType::Fp32 : (type == "bf16" ? ExportType::Bf16 : ExportType::Fp16);
+  if (sharded) options.maxShardBytes = MiB;
   const Path folder = at(name + " exported");
   QVERIFY(exportModel(m_files, {at(name) / "checkpoints" / "step-00000001", {}}, folder, options).has_value());
+  QCOMPARE(m_files.exists(folder / "model.safetensors.index.json"), sharded);
 
   std::vector<std::int32_t> tokens;
   Random random(5);

@@ -37,6 +37,9 @@ class TestGenerate : public QObject {
   void seeds();
   void pieces();
   void ends();
+  void stopTexts();
+  void endsOfTheGenerationSettings();
+  void wholePrompts();
   void contextFull();
   void emptyPrompt();
   void badRequests();
@@ -65,7 +68,7 @@ class TestGenerate : public QObject {
 };
 
 void TestGenerate::initTestCase() {
-  for (const char* family : {"llama", "qwen3", "mistral", "gpt2"}) {
+  for (const char* family : {"llama", "qwen3", "mistral", "gpt2", "phi3"}) {
     Json config = smallConfig(family);
     if (std::string(family) == "mistral") config["sliding_window"] = 9;
     writeModelFolder(m_files, at(family), config);
@@ -74,7 +77,7 @@ void TestGenerate::initTestCase() {
 
 void TestGenerate::likeliestTextIsTheModels_data() {
   QTest::addColumn<QString>("family");
-  for (const char* family : {"llama", "qwen3", "mistral", "gpt2"}) QTest::newRow(family) << QString(family);
+  for (const char* family : {"llama", "qwen3", "mistral", "gpt2", "phi3"}) QTest::newRow(family) << QString(family);
 }
 
 /// Against a forward of the whole text for every token, without a cache.
@@ -121,7 +124,7 @@ void TestGenerate::likeliestTextIsTheModels() {
 
 void TestGenerate::limitsChangeNothing_data() {
   QTest::addColumn<QString>("family");
-  for (const char* family : {"llama", "qwen3", "mistral", "gpt2"}) QTest::newRow(family) << QString(family);
+  for (const char* family : {"llama", "qwen3", "mistral", "gpt2", "phi3"}) QTest::newRow(family) << QString(family);
 }
 
 void TestGenerate::limitsChangeNothing() {
@@ -225,6 +228,84 @@ void TestGenerate::ends() {
   for (int id = 31; id <= 90; ++id) letters.push_back(id);
   QVERIFY(endedWith(special) > usual + 5);
   QCOMPARE(endedWith(letters), usual);
+}
+
+/// The same text as without, up to the first of them.
+void TestGenerate::stopTexts() {
+  auto generator = open(at("llama"));
+  QVERIFY(generator.has_value());
+  int stopped = 0;
+  for (std::uint64_t seed = 1; seed < 12; ++seed) {
+    const std::string whole = generator->generate("The", {60, 1.2, 0, 1, seed})->text;
+    for (const std::string& stop : {whole.substr(whole.size() / 2, 3), std::string("no such text"), std::string("e")}) {
+      if (stop.empty() || (static_cast<unsigned char>(stop[0]) & 0xC0u) == 0x80u) continue;
+      SamplingOptions options{60, 1.2, 0, 1, seed};
+      options.stop = {"never to be seen", stop};
+      std::string streamed;
+      const auto text = generator->generate("The", options, [&](std::string_view piece) {
+        streamed += piece;
+        return true;
+      });
+      QVERIFY2(text.has_value(), text ? "" : text.error().message.c_str());
+      const std::size_t found = whole.find(stop);
+      QCOMPARE(text->text, whole.substr(0, found));
+      QCOMPARE(streamed, text->text);
+      QCOMPARE(text->stop == StopReason::StopText, found != std::string::npos);
+      if (found == std::string::npos) continue;
+      ++stopped;
+      QVERIFY(toString(text->stop) == "stop text");
+    }
+  }
+  QVERIFY(stopped > 10);
+  SamplingOptions empty;
+  empty.stop = {""};
+  QVERIFY(!generator->generate("The", empty).has_value());
+}
+
+/// Chat models say there what ends an answer.
+void TestGenerate::endsOfTheGenerationSettings() {
+  const auto endedWith = [&](const std::string& settings) {
+    writeModelFolder(m_files, at("settings"), smallConfig("llama"), smallTokenizer(300, 30));
+    if (!settings.empty()) (void)writeTextFile(m_files, at("settings") / "generation_config.json", settings);
+    auto ending = valueOrThrow(open(at("settings")));
+    int count = 0;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed)
+      count += ending.generate("The wheel", {30, 3.0, 0, 1, seed})->stop == StopReason::EndOfText ? 1 : 0;
+    return count;
+  };
+  const int usual = endedWith("");
+  Json special = Json::array();
+  for (int id = 1; id <= 30; ++id) special.push_back(id);
+  QVERIFY(endedWith(Json{{"eos_token_id", special}}.dump()) > usual + 5);
+  QCOMPARE(endedWith(R"({"eos_token_id": 290})"), usual); // a letter
+  for (const char* odd : {R"({"eos_token_id": "x"})", R"({"eos_token_id": [-1, 99999999999, null]})", "[]", "{", "{}"})
+    QCOMPARE(endedWith(odd), usual);
+  auto warned = valueOrThrow(open(at("settings")));
+  QVERIFY(writeTextFile(m_files, at("settings") / "generation_config.json", "{").has_value());
+  warned = valueOrThrow(open(at("settings")));
+  QCOMPARE(warned.warnings().size(), std::size_t{1});
+}
+
+/// A tokenizer that begins every text with a token does not begin a rendered chat with a second one.
+void TestGenerate::wholePrompts() {
+  Json tokenizer = *parseJson(smallTokenizer(), "tokenizer");
+  tokenizer["post_processor"] = *parseJson(R"({"type": "TemplateProcessing",
+    "single": [{"SpecialToken": {"id": "<|endoftext|>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+    "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+    "special_tokens": {"<|endoftext|>": {"id": "<|endoftext|>", "ids": [0], "tokens": ["<|endoftext|>"]}}})",
+                                           "processor");
+  writeModelFolder(m_files, at("begun"), smallConfig("llama"), tokenizer.dump());
+  auto generator = valueOrThrow(open(at("begun")));
+  SamplingOptions options{20, 0, 0, 1, 1};
+  const auto begun = generator.generate("The mill", options);
+  QVERIFY2(begun.has_value(), begun ? "" : begun.error().message.c_str());
+  options.promptIsWhole = true;
+  const auto whole = generator.generate("The mill", options);
+  const auto spelled = generator.generate("<|endoftext|>The mill", options);
+  QVERIFY(whole.has_value() && spelled.has_value());
+  QCOMPARE(whole->promptTokens, begun->promptTokens - 1);
+  QCOMPARE(spelled->promptTokens, begun->promptTokens);
+  QCOMPARE(spelled->text, begun->text);
 }
 
 void TestGenerate::contextFull() {

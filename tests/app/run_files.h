@@ -32,7 +32,8 @@ inline QStringList evaluations(const QString& run) {
 }
 
 inline QString newestCheckpoint(const QString& run) {
-  const QStringList names = QDir(run + "/checkpoints").entryList({"step-*"}, QDir::Dirs, QDir::Name);
+  // Eight digits: what is being written or removed has a longer name.
+  const QStringList names = QDir(run + "/checkpoints").entryList({"step-????????"}, QDir::Dirs, QDir::Name);
   return names.isEmpty() ? QString() : run + "/checkpoints/" + names.last();
 }
 

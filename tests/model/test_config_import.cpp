@@ -193,6 +193,12 @@ class TestConfigImport : public QObject {
     for (const char* change : {R"({"attention_bias": true})", R"({"mlp_bias": true})"}) row("llama", change);
     row("qwen3", R"({"attention_bias": true})");
     row("mistral", R"({"sliding_window": 12})");
+    row("phi3", R"({"sliding_window": 12})");
+    row("phi3", R"({"partial_rotary_factor": 0.5})");
+    row("phi3", R"({"rope_parameters": {"rope_type": "default", "partial_rotary_factor": 0.25}})");
+    row("phi3", R"({"pad_token_id": 5})");
+    row("phi3", R"({"original_max_position_embeddings": 64, "rope_scaling": {"type": "longrope",
+      "short_factor": [1, 1, 1, 2], "long_factor": [2, 3, 4, 5]}})");
     row("mistral", R"({"sliding_window": null})");
     row("qwen2", R"({"use_sliding_window": true, "max_window_layers": 3})");
     row("qwen3", R"({"use_sliding_window": true, "layer_types": ["sliding_attention", "full_attention",
@@ -271,6 +277,14 @@ class TestConfigImport : public QObject {
       "sliding_window": null, "tie_word_embeddings": true, "torch_dtype": "bfloat16",
       "transformers_version": "4.51.0", "use_cache": true, "use_sliding_window": false, "vocab_size": 151936})")
                                 << qint64{596049920};
+    QTest::newRow("phi 3 mini") << QByteArray(R"({"architectures": ["Phi3ForCausalLM"], "attention_dropout": 0.0,
+      "bos_token_id": 1, "embd_pdrop": 0.0, "eos_token_id": 32000, "hidden_act": "silu", "hidden_size": 3072,
+      "initializer_range": 0.02, "intermediate_size": 8192, "max_position_embeddings": 4096, "model_type": "phi3",
+      "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 32,
+      "original_max_position_embeddings": 4096, "pad_token_id": 32000, "resid_pdrop": 0.0, "rms_norm_eps": 1e-05,
+      "rope_scaling": null, "rope_theta": 10000.0, "sliding_window": 2047, "tie_word_embeddings": false,
+      "torch_dtype": "bfloat16", "transformers_version": "4.40.2", "use_cache": true, "attention_bias": false,
+      "vocab_size": 32064})") << qint64{3821079552};
     QTest::newRow("mistral 7B") << QByteArray(R"({"architectures": ["MistralForCausalLM"], "attention_dropout": 0.0,
       "bos_token_id": 1, "eos_token_id": 2, "hidden_act": "silu", "hidden_size": 4096, "initializer_range": 0.02,
       "intermediate_size": 14336, "max_position_embeddings": 32768, "model_type": "mistral",
@@ -333,6 +347,10 @@ class TestConfigImport : public QObject {
                                      << R"({"pad_token_id": 2})" << QStringList{"pad_token_id is 2"};
     QTest::newRow("token outside") << "llama"
                                    << R"({"eos_token_id": [2, 100]})" << QStringList{"eos_token_id is 100"};
+    QTest::newRow("longrope") << "phi3"
+                              << R"({"original_max_position_embeddings": 64, "rope_scaling": {"type": "longrope",
+                                     "short_factor": [1, 1, 1, 2], "long_factor": [2, 3, 4, 5]}})"
+                              << QStringList{"max_position_embeddings is 256: rotary positions are those for up to 64"};
     QTest::newRow("unused length") << "llama"
                                    << R"({"rope_scaling": {"type": "dynamic", "factor": 2,
                                           "original_max_position_embeddings": 64}})"
@@ -361,11 +379,14 @@ class TestConfigImport : public QObject {
       QTest::addRow("%s %s", family, change) << family << change << parts;
     };
     // The family itself.
-    row("mixtral", "", {"model_type is 'mixtral'", "llama, qwen2, qwen3, mistral, gpt2"});
+    row("qwen3_moe", "", {"model_type is 'qwen3_moe', a mixture of experts"});
+    row("gemma2", "", {"model_type is 'gemma2', expected one of: llama"});
+    row("olmo2", "", {"model_type is 'olmo2', expected one of: llama"});
+    row("mixtral", "", {"model_type is 'mixtral', a mixture of experts", "llama, qwen2, qwen3, mistral, gpt2, phi3"});
     row("llama", R"({"model_type": "<remove>"})", {"model_type is missing", "gpt2"});
     row("llama", R"({"model_type": 3})", {"model_type is 3", "text"});
     // Other mathematics.
-    row("llama", R"({"quantization_config": {"quant_method": "gptq"}})", {"quantization_config", "original float"});
+    row("llama", R"({"quantization_config": {"quant_method": "gptq"}})", {"quantization_config", "original model"});
     row("llama", R"({"auto_map": {"AutoModel": "x.Y"}})", {"auto_map", "program code"});
     row("llama", R"({"is_encoder_decoder": true})", {"is_encoder_decoder is true"});
     row("gpt2", R"({"add_cross_attention": true})", {"add_cross_attention"});
@@ -449,6 +470,18 @@ class TestConfigImport : public QObject {
     row("llama", R"({"rope_theta": 1})", {"rope_theta is 1"});
     row("llama", R"({"rope_theta": "big"})", {"rope_theta is 'big'"});
     row("llama", R"({"partial_rotary_factor": 0.5})", {"partial_rotary_factor is 0.5"});
+    row("phi3", R"({"partial_rotary_factor": 0.4})", {"partial_rotary_factor is 0.4", "3 elements of heads of 8"});
+    row("phi3", R"({"rope_scaling": {"type": "linear", "factor": 2}})", {"rope_scaling.type is 'linear'", "longrope"});
+    row("phi3", R"({"rope_scaling": {"type": "longrope", "short_factor": [1, 1, 1, 1], "long_factor": [1]}})",
+        {"rope_scaling.long_factor", "4 positive numbers"});
+    row("phi3", R"({"rope_scaling": {"type": "su", "short_factor": [1, 1, 0, 1], "long_factor": [1, 1, 1, 1]}})",
+        {"rope_scaling.short_factor"});
+    row("phi3", R"({"rope_scaling": {"type": "longrope", "short_factor": "1", "long_factor": [1, 1, 1, "x"]}})",
+        {"rope_scaling.short_factor"});
+    row("phi3", R"({"rope_scaling": {"rope_type": "default", "short_factor": [1, 1, 1, 1]}})",
+        {"rope_scaling.short_factor", "longrope"});
+    row("phi3", R"({"attention_bias": true})", {"attention_bias"});
+    row("phi3", R"({"auto_map": {"AutoModel": "x.Y"}})", {"remove auto_map"});
     row("llama", R"({"rope_scaling": {"type": "longrope", "short_factor": [1], "long_factor": [1]}})",
         {"rope_scaling.type is 'longrope'", "yarn"});
     row("llama", R"({"rope_scaling": {"type": "su"}})", {"rope_scaling.type is 'su'"});

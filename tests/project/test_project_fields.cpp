@@ -280,6 +280,39 @@ class TestProjectFields : public QObject {
     QVERIFY(!list && list.error().key.empty());
   }
 
+  void recipes_data() {
+    QTest::addColumn<QString>("training");
+    QTest::addColumn<double>("rate");
+    QTest::addColumn<double>("decay");
+    QTest::addColumn<double>("beta2");
+    QTest::addColumn<double>("end");
+    const auto row = [](const char* name, const char* training, double rate, double decay, double beta2, double end) {
+      QTest::newRow(name) << QString(training) << rate << decay << beta2 << end;
+    };
+    row("none is pretrain", "{}", 3e-4, 0.1, 0.95, 0.1);
+    row("pretrain", R"({"recipe": "pretrain"})", 3e-4, 0.1, 0.95, 0.1);
+    row("fine-tune", R"({"recipe": "fine-tune"})", 1e-5, 0, 0.999, 0);
+    row("explicit keys win", R"({"recipe": "fine-tune", "learning_rate": 2e-5, "weight_decay": 0.01})", 2e-5, 0.01,
+        0.999, 0);
+    row("whatever their order", R"({"beta2": 0.98, "min_learning_rate_ratio": 0.2, "recipe": "fine-tune"})", 1e-5, 0,
+        0.98, 0.2);
+  }
+  void recipes() {
+    QFETCH(QString, training);
+    Json json = smallest();
+    json["training"].merge_patch(*parseJson(training.toStdString(), "training"));
+    const auto project = projectFromJson(json, "p.json", "/base/folder");
+    QVERIFY2(project.has_value(), project ? "" : project.error().message.c_str());
+    QTEST(project->training.learningRate, "rate");
+    QTEST(project->training.weightDecay, "decay");
+    QTEST(project->training.beta2, "beta2");
+    QTEST(project->training.minLearningRateRatio, "end");
+    // What is written names them all, so that a later version with other recipes goes on with these.
+    const Json written = projectToJson(*project);
+    QCOMPARE(written["training"]["learning_rate"].get<double>(), project->training.learningRate);
+    QVERIFY(*projectFromJson(written, "p.json", "/") == *project);
+  }
+
   void faultByte_data() {
     QTest::addColumn<QByteArray>("text");
     QTest::addColumn<int>("byte"); // -1: not known

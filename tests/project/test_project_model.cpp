@@ -45,6 +45,36 @@ class TestProjectModel : public QObject {
     }
   }
 
+  /// Of a trained model, by its own tokenizer or the one that is named in its place.
+  void addedTokensGrowTheVocabulary() {
+    QTemporaryDir folder;
+    const Path path = folder.path().toStdString();
+    LocalFileSystem files;
+    QVERIFY(writeTextFile(files, path / "config.json", llama).has_value());
+    QVERIFY(writeTextFile(files, path / "tokenizer.json", R"({"added_tokens": [{"id": 500, "content": "<a>"},
+      {"id": 501, "content": "<b>"}], "model": {"vocab": {"x": 0}}})")
+                .has_value());
+    QVERIFY(
+        writeTextFile(files, path / "plain.json", R"({"added_tokens": [], "model": {"vocab": {"x": 0}}})").has_value());
+    QVERIFY(
+        writeTextFile(files, path / "gap.json", R"({"added_tokens": [{"id": 777, "content": "<far>"}]})").has_value());
+    Project project = withConfig(llama);
+    const auto rows = [&](const ModelSource& model, const TokenizerSource& tokenizer, std::size_t warned) {
+      project.model = model;
+      project.tokenizer = tokenizer;
+      std::vector<std::string> warnings;
+      const auto spec = readProjectModel(files, project, "p.json", &warnings);
+      if (!spec) return std::int64_t{-1};
+      return warnings.size() == warned ? spec->vocabulary : -2;
+    };
+    QCOMPARE(rows(ModelFolder{path}, TokenizerOfModel{}, 1), std::int64_t{502});
+    QCOMPARE(rows(ModelFolder{path}, TokenizerFile{path / "plain.json"}, 0), std::int64_t{500});
+    QCOMPARE(rows(ModelFolder{path}, TokenizerFile{path / "missing.json"}, 0), std::int64_t{500});
+    QCOMPARE(rows(ModelFolder{path}, TokenizerFile{path / "gap.json"}, 0), std::int64_t{-1});
+    // A model that begins with random weights has the rows that its config gives it.
+    QCOMPARE(rows(ModelConfig{path / "config.json", ""}, TokenizerFile{path / "tokenizer.json"}, 0), std::int64_t{500});
+  }
+
   void refused() {
     LocalFileSystem files;
     Project project = withConfig(llama);

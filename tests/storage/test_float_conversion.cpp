@@ -29,6 +29,41 @@ class TestFloatConversion : public QObject {
     }
   }
 
+  void everyHalfAgain() {
+    for (std::uint32_t bits = 0; bits < 65536; ++bits) {
+      const float value = halfToFloat(static_cast<std::uint16_t>(bits));
+      const std::uint16_t again = floatToHalf(value);
+      if (std::isnan(value))
+        QVERIFY(std::isnan(halfToFloat(again)));
+      else
+        QCOMPARE(again, static_cast<std::uint16_t>(bits));
+    }
+  }
+
+  /// Between every two halves that follow each other: what is nearer, and the even one from the middle.
+  void halvesRoundToNearestEven() {
+    for (std::uint32_t bits = 0; bits < 0x7C00; ++bits) {
+      const double low = static_cast<double>(halfToFloat(static_cast<std::uint16_t>(bits)));
+      // Above the largest half the next would be 65536.
+      const double high =
+          bits == 0x7BFF ? 65536.0 : static_cast<double>(halfToFloat(static_cast<std::uint16_t>(bits + 1)));
+      const auto middle = static_cast<float>((low + high) / 2); // exact
+      const std::uint32_t even = bits % 2 == 0 ? bits : bits + 1;
+      for (const bool negative : {false, true}) {
+        const float sign = negative ? -1.0f : 1.0f;
+        const std::uint32_t signBit = negative ? 0x8000u : 0u;
+        QCOMPARE(static_cast<std::uint32_t>(floatToHalf(sign * middle)), signBit | even);
+        QCOMPARE(static_cast<std::uint32_t>(floatToHalf(sign * std::nextafter(middle, 0.0f))), signBit | bits);
+        QCOMPARE(static_cast<std::uint32_t>(floatToHalf(sign * std::nextafter(middle, HUGE_VALF))),
+                 signBit | (bits + 1));
+      }
+    }
+    QCOMPARE(floatToHalf(3e38f), std::uint16_t{0x7C00});
+    QCOMPARE(floatToHalf(-HUGE_VALF), std::uint16_t{0xFC00});
+    QCOMPARE(floatToHalf(-0.0f), std::uint16_t{0x8000});
+    QCOMPARE(floatToHalf(1e-30f), std::uint16_t{0});
+  }
+
   void everyBFloat16() {
     std::vector<std::uint16_t> stored(65536);
     for (std::size_t i = 0; i < stored.size(); ++i) stored[i] = static_cast<std::uint16_t>(i);

@@ -79,7 +79,7 @@ class TestModelFiles : public QObject {
   void goldenModelsAreRead_data() {
     QTest::addColumn<QString>("name");
     for (const char* name :
-         {"llama_gqa", "llama_mha_tied", "llama3_rope_scaled", "qwen2", "qwen3", "mistral_swa", "gpt2"})
+         {"llama_gqa", "llama_mha_tied", "llama3_rope_scaled", "qwen2", "qwen3", "mistral_swa", "gpt2", "phi3"})
       QTest::newRow(name) << name;
   }
   void goldenModelsAreRead() {
@@ -169,6 +169,71 @@ class TestModelFiles : public QObject {
           "score.weight", "model.embed_tokens.weight is (12, 50), expected (50, 12)",
           "two names (1): model.embed_tokens.weight and embed_tokens.weight"})
       QVERIFY2(message.contains(part), qPrintable(message + " lacks " + part));
+  }
+
+  /// However many there are.
+  void everyMismatchIsListed() {
+    const ModelSpec spec = smallLlama(false);
+    auto tensors = tensorsOf(spec);
+    for (int i = 0; i < 700; ++i) tensors["extra." + std::to_string(1000 + i)] = {{1}, {0}};
+    tensors.erase("model.norm.weight");
+    tensors["model.layers.0.mlp.down_proj.weight"].shape = {20, 12};
+    Folder folder;
+    writeFile(folder / "model.safetensors", tensors);
+    LocalFileSystem files;
+    const TensorProblems problems = compareTensors(valueOrThrow(SafetensorsReader::open(files, folder.path())), spec);
+    QVERIFY(!problems.none());
+    QCOMPARE(problems.unexpected.size(), std::size_t{700});
+    QVERIFY(problems.missing == std::vector<std::string>{"model.norm.weight"});
+    QVERIFY(problems.wrongShape ==
+            std::vector<std::string>{"model.layers.0.mlp.down_proj.weight is (20, 12), expected (12, 20)"});
+    QVERIFY(problems.notFloats.empty() && problems.twice.empty());
+  }
+
+  void addedRowsAreTheMean_data() {
+    QTest::addColumn<bool>("tied");
+    QTest::newRow("tied") << true;
+    QTest::newRow("with a head") << false;
+  }
+  void addedRowsAreTheMean() {
+    QFETCH(bool, tied);
+    const ModelSpec stored = smallLlama(tied);
+    ModelSpec grown = stored;
+    grown.vocabulary += 3;
+    Folder folder;
+    writeFile(folder / "model.safetensors", tensorsOf(stored));
+    LocalFileSystem files;
+    QVERIFY(!ModelReader::open(files, folder.path(), grown)); // only when told so
+    const auto reader = ModelReader::open(files, folder.path(), grown, {stored.vocabulary});
+    QVERIFY2(reader, reader ? "" : reader.error().message.c_str());
+    int tables = 0;
+    for (const BlockSpec& block : blocksOf(grown)) {
+      std::vector<float> whole(static_cast<std::size_t>(block.elements));
+      valueOrThrow(reader->readBlock(block, 0, whole));
+      const bool table = block.kind == BlockKind::Embedding || block.kind == BlockKind::Head;
+      for (const ParameterSpec& parameter : block.parameters) {
+        const std::int64_t width = parameter.shape.rank() == 2 ? parameter.shape[1] : 1;
+        for (std::int64_t i = 0; i < parameter.elements(); ++i) {
+          float expected = valueAt(parameter.name, i);
+          if (table && i / width >= stored.vocabulary) {
+            double sum = 0;
+            for (std::int64_t row = 0; row < stored.vocabulary; ++row)
+              sum += static_cast<double>(valueAt(parameter.name, row * width + i % width));
+            expected = static_cast<float>(sum / static_cast<double>(stored.vocabulary));
+          }
+          QCOMPARE(whole[static_cast<std::size_t>(parameter.offset + i)], expected);
+        }
+      }
+      if (!table) continue;
+      ++tables;
+      // In pieces that begin and end anywhere.
+      std::vector<float> part(17);
+      for (std::int64_t first = 0; first + 17 <= 53 * 12; first += 13) {
+        valueOrThrow(reader->read(block.parameters.front(), first, part));
+        QVERIFY(std::equal(part.begin(), part.end(), whole.begin() + first));
+      }
+    }
+    QCOMPARE(tables, tied ? 1 : 2);
   }
 
   void notFloats() {

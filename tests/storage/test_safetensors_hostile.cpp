@@ -174,10 +174,14 @@ class TestSafetensorsHostile : public QObject {
     QVERIFY(!nothing && nothing.error().message.find("holds neither") != std::string::npos);
     writeRaw(folder / "pytorch_model.bin", "x");
     const auto pickled = SafetensorsReader::open(files, folder.path());
-    QVERIFY(!pickled && pickled.error().message.find("save the model as safetensors") != std::string::npos);
+    QVERIFY(!pickled && pickled.error().message.find("save it as safetensors") != std::string::npos);
     const auto missing = SafetensorsReader::open(files, folder / "no.safetensors");
     QVERIFY(!missing);
     QCOMPARE(missing.error().kind, ErrorKind::BadInput);
+  }
+
+  void pointersOfGitLfs() {
+    refuse("version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 4\n", "git lfs pull");
   }
 
   void aFileThatShrinksAfterOpening() {

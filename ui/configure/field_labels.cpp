@@ -42,6 +42,7 @@ constexpr Label labels[] = {
     {"training.tokens", QT_TRANSLATE_NOOP("FieldLabels", "Tokens")},
     {"training.epochs", QT_TRANSLATE_NOOP("FieldLabels", "Epochs")},
     {"training.hours", QT_TRANSLATE_NOOP("FieldLabels", "Hours")},
+    {"training.recipe", QT_TRANSLATE_NOOP("FieldLabels", "Recipe")},
     {"training.context", QT_TRANSLATE_NOOP("FieldLabels", "Context")},
     {"training.micro_batch", QT_TRANSLATE_NOOP("FieldLabels", "Micro-batch")},
     {"training.micro_batches", QT_TRANSLATE_NOOP("FieldLabels", "Micro-batches")},

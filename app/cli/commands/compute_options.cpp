@@ -10,6 +10,9 @@ void addComputeOptions(CLI::App& command, ComputeCommandOptions& options) {
                   "A checkpoint, a run (its newest good checkpoint), or a Hugging Face model folder")
       ->required();
   command.add_flag("--best", options.best, "Of a run: the checkpoint with the lowest validation loss");
+  command.add_option("--step", options.step, "Of a run: the checkpoint of this step")
+      ->option_text("N")
+      ->check(CLI::NonNegativeNumber);
   command.add_option("--device", options.device, "What computes: auto, cpu or cuda:N")->option_text("auto|cpu|cuda:N");
   command.add_option("--precision", options.precision, "fp32 or bf16; default: fp32")
       ->check(CLI::IsMember({"fp32", "bf16"}));
@@ -23,7 +26,9 @@ void addComputeOptions(CLI::App& command, ComputeCommandOptions& options) {
 }
 
 ModelChoice modelChoice(const ComputeCommandOptions& options) {
-  return {options.model, options.best ? CheckpointChoice::Best : CheckpointChoice::Latest};
+  ModelChoice choice{options.model, options.best ? CheckpointChoice::Best : CheckpointChoice::Latest};
+  if (options.step >= 0) choice.step = options.step;
+  return choice;
 }
 
 Result<ComputeOptions> computeOptions(const ComputeCommandOptions& options) {

@@ -10,6 +10,7 @@ namespace millrace::cli {
 struct ComputeCommandOptions {
   std::string model;
   bool best = false;
+  std::int64_t step = -1; ///< none
   std::string device = "auto";
   std::string precision = "fp32";
   std::string vramLimit;

@@ -77,6 +77,10 @@ void addGenerate(CLI::App& app, Program& program) {
   command
       ->add_option("--top-p", sampling.topP, "Only the likeliest tokens with this probability together; default: 0.95")
       ->option_text("P");
+  command->add_option("--stop", sampling.stop, "A text that ends it and is left out; may be given several times")
+      ->option_text("TEXT")
+      ->take_all()
+      ->allow_extra_args(false);
   command->add_option("--seed", sampling.seed, "The same seed, the same text; default: 1")->option_text("N");
   command->add_option("--context", options->context, "Tokens of prompt and text together, at most; default: as needed")
       ->option_text("N");

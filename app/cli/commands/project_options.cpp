@@ -6,9 +6,11 @@ namespace millrace::cli {
 
 void addProjectOptions(CLI::App& command, ProjectOptions& options, bool optional) {
   command.add_option("PROJECT", options.project, "Project file (JSON)")->required(!optional);
-  const auto settings = command.add_option("--set", options.settings,
-                                           "A setting for this run, as dotted.key=value: training.steps=50. May be "
-                                           "repeated");
+  const auto settings =
+      command.add_option("--set", options.settings,
+                         "A setting for this run, as dotted.key=value: training.steps=50; or training.recipe, "
+                         "which sets the optimizer's defaults: pretrain, or fine-tune for all weights "
+                         "of a trained model. May be repeated");
   settings->option_text("KEY=VALUE")->allow_extra_args(false);
   command.add_option("KEY=VALUE", options.moreSettings, "More settings");
   command.add_option("--device", options.device, "What computes: auto, cpu or cuda:N")->option_text("auto|cpu|cuda:N");

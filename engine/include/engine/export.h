@@ -16,6 +16,7 @@ namespace millrace {
 enum class ExportType {
   Fp32, ///< the master weights
   Bf16, ///< the weights that bf16 training computes with: the nearest, ties away from zero
+  Fp16, ///< the nearest, ties to even; refused where a weight is beyond what fp16 holds
 };
 
 struct ExportOptions {
@@ -36,7 +37,8 @@ struct ExportedModel {
 
 /// Writes config.json, the tensors (sharded as needed, tied ones once), tokenizer.json and tokenizer_config.json where
 /// the model has a tokenizer, and what else lies beside it for other programs. The folder appears complete or not at
-/// all; it must not exist yet, or be empty. A few megabytes of memory, whatever the model's size. Errors: BadInput,
+/// all; it must not exist yet, or be empty. A few megabytes of memory, whatever the model's size. The run may be
+/// training: a checkpoint that it removes meanwhile is exported whole, since its files stay open. Errors: BadInput,
 /// OutOfSpace with what is needed, Interrupted.
 Result<ExportedModel> exportModel(FileSystem& files, const ModelChoice& choice, const Path& folder,
                                   const ExportOptions& options = {});

@@ -28,15 +28,20 @@ struct SamplingOptions {
   std::int64_t topK = 0;     ///< candidates kept; 0: all
   double topP = 0.95;        ///< probability mass kept; 1: all
   std::uint64_t seed = 1;
+  /// Texts that end it, each at least one byte: what is generated goes up to the first of them and leaves it out.
+  std::vector<std::string> stop = {};
+  /// The prompt spells out its own control tokens, as a rendered chat does: nothing is put around it.
+  bool promptIsWhole = false;
 };
 
 enum class StopReason {
-  EndOfText,   ///< the model produced the tokenizer's end-of-text token, or a control token that its config names
-  Length,      ///< as many tokens as asked for
+  EndOfText, ///< the model produced the tokenizer's end-of-text token, or a control token that one of its configs names
+  StopText,  ///< one of the texts that were to end it
+  Length,    ///< as many tokens as asked for
   ContextFull, ///< the context has no room for more; nothing is dropped to make some
   Stopped,     ///< the caller said so
 };
-/// "end of text", "length", "context full", "stopped".
+/// "end of text", "stop text", "length", "context full", "stopped".
 std::string_view toString(StopReason reason);
 
 struct GeneratedText {
@@ -58,9 +63,10 @@ class TextGenerator {
   TextGenerator& operator=(TextGenerator&&) noexcept;
 
   /// Continues the prompt; an empty one begins a text (with the tokenizer's begin-of-text token, else its end-of-text
-  /// token). The same model, options, threads or not, and seed give the same text. piece: text as it becomes certain,
-  /// valid UTF-8 each, all together the result's text; false stops. Errors: BadInput for options out of range and for a
-  /// prompt that is longer than the context; Failed when the model's output is not finite.
+  /// token). The same model, options, threads or not, and seed give the same text. piece: text as it becomes certain
+  /// (what may be the beginning of a stop text waits), valid UTF-8 each, all together the result's text; false stops.
+  /// Errors: BadInput for options out of range and for a prompt that is longer than the context; Failed when the
+  /// model's output is not finite.
   Result<GeneratedText> generate(std::string_view prompt, const SamplingOptions& options,
                                  const std::function<bool(std::string_view)>& piece = {});
 

@@ -3,6 +3,9 @@
 
 #include "base/file.h"
 
+#include <cstdint>
+#include <optional>
+
 namespace millrace {
 
 /// Of a run's checkpoints.
@@ -15,6 +18,7 @@ struct ModelChoice {
   /// A checkpoint folder, a run directory, or a Hugging Face model folder.
   Path path;
   CheckpointChoice checkpoint = CheckpointChoice::Latest;
+  std::optional<std::int64_t> step = std::nullopt; ///< of a run: its checkpoint of this step, and no other
 };
 
 } // namespace millrace

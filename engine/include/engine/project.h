@@ -97,8 +97,16 @@ enum class ScheduleShape {
   Wsd,      ///< warm up, stay, decay over the last decayFraction
 };
 
+/// What a run is for: sets the optimizer's defaults (applyRecipe).
+enum class Recipe {
+  Pretrain, ///< from random weights, or on with much new text
+  FineTune, ///< all weights of a trained model, on little text: small steps, no pull to zero
+};
+
+/// The initialisers are those of Recipe::Pretrain.
 struct TrainingConfig {
   TrainingLength length;
+  Recipe recipe = Recipe::Pretrain;
   std::int64_t microBatch = 8;   ///< rows that are computed at once
   std::int64_t microBatches = 1; ///< per optimizer step
   std::int64_t context = 1024;   ///< tokens of a row
@@ -129,6 +137,10 @@ struct TrainingConfig {
 
   std::int64_t tokensPerStep() const { return microBatches * microBatch * context; }
 };
+
+/// Sets the recipe and the settings that it has defaults for: learning rate, schedule and where it ends, AdamW's betas,
+/// weight decay.
+void applyRecipe(TrainingConfig& training, Recipe recipe);
 
 enum class PlacementChoice {
   Auto,    ///< the planner's

@@ -1,0 +1,6 @@
+#include "fuzz/model_file_targets.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  millrace::fuzz::safetensorsIndex({data, size});
+  return 0;
+}
