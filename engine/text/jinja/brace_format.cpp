@@ -104,7 +104,7 @@ class BraceFormatter {
     }
     if (const auto number = numberIn(name)) {
       if (m_numbered == Numbering::Automatic)
-        raise("ValueError", "cannot switch from automatic field numbering to manual field specification");
+        raise("ValueError", "cannot switch from manual field specification to automatic field numbering");
       m_numbered = Numbering::Manual;
       return positional(*number);
     }

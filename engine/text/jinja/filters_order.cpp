@@ -69,9 +69,7 @@ Value dictsort(Runtime& runtime, Arguments& arguments) {
   Heap& heap = runtime.heap();
   const std::string_view by = !bound.has(2) ? "key" : bound[2].isString() ? bound[2].text() : "";
   if (by != "key" && by != "value") raise("FilterArgumentError", "You can only sort by either \"key\" or \"value\"");
-  if (bound[0].is(Kind::Undefined)) failUndefined(bound[0]);
-  if (!bound[0].is(Kind::Dict))
-    raise("AttributeError", fmt::format("'{}' object has no attribute 'items'", typeName(bound[0])));
+  if (!bound[0].is(Kind::Dict)) noAttribute(bound[0], "items");
   std::vector<Keyed> items;
   for (const auto& [key, value] : bound[0].dict->items) {
     const Value& sortKey = by == "key" ? key : value;

@@ -122,7 +122,12 @@ Value indent(Runtime& runtime, Arguments& arguments) {
     indention = bound[1].isString() ? std::string(bound[1].text())
                                     : std::string(static_cast<std::size_t>(std::max<std::int64_t>(width, 0)), ' ');
   }
-  const Value text = arithmetic(heap, Operator::Add, bound[0], heap.string("\n")); // also says what is no text
+  // The reference adds a line feed in place, which is what its messages are about.
+  if (bound[0].is(Kind::Undefined)) failUndefined(bound[0]);
+  if (bound[0].is(Kind::List)) noAttribute(bound[0], "splitlines");
+  if (!bound[0].isString() && !bound[0].is(Kind::Tuple))
+    raise("TypeError", fmt::format("unsupported operand type(s) for +=: '{}' and 'str'", typeName(bound[0])));
+  const Value text = arithmetic(heap, Operator::Add, bound[0], heap.string("\n"));
   const bool blank = bound.truthOr(3, false);
   const std::vector<std::string_view> lines = splitLines(text.text(), false);
   std::string result = bound.truthOr(2, false) ? indention : "";
@@ -167,8 +172,7 @@ Value wordwrap(Runtime& runtime, Arguments& arguments) {
   if (options.width <= 0) raise("ValueError", fmt::format("invalid width {} (must be > 0)", options.width));
   options.breakLongWords = bound.truthOr(2, true);
   options.breakOnHyphens = bound.truthOr(4, true);
-  if (!bound[0].isString())
-    raise("TypeError", fmt::format("a {} cannot be wrapped, expected a text", typeName(bound[0])));
+  if (!bound[0].isString()) noAttribute(bound[0], "splitlines");
   const std::string between = bound[3].is(Kind::None) ? "\n" : toText(runtime.heap(), bound[3]);
   std::string text;
   bool first = true;
@@ -294,10 +298,11 @@ Value urlencode(Runtime& runtime, Arguments& arguments) {
                                       : collect(heap, value);
   std::string text;
   for (const Value& pair : pairs) {
+    if (!isIterable(pair)) raise("TypeError", fmt::format("cannot unpack non-iterable {} object", typeName(pair)));
     const Values parts = collect(heap, pair);
-    if (parts.size() != 2)
-      raise("ValueError",
-            fmt::format("{} values to unpack (expected 2)", parts.size() > 2 ? "too many" : "not enough"));
+    if (parts.size() > 2) raise("ValueError", "too many values to unpack (expected 2)");
+    if (parts.size() < 2)
+      raise("ValueError", fmt::format("not enough values to unpack (expected 2, got {})", parts.size()));
     if (!text.empty()) text += '&';
     text += urlQuoted(toText(heap, parts[0]), true) + "=" + urlQuoted(toText(heap, parts[1]), true);
   }
@@ -307,8 +312,7 @@ Value urlencode(Runtime& runtime, Arguments& arguments) {
 Value xmlattr(Runtime& runtime, Arguments& arguments) {
   const BoundArguments bound("do_xmlattr", arguments, {{"d", true}, {"autospace"}}, 1);
   Heap& heap = runtime.heap();
-  if (!bound[0].is(Kind::Dict))
-    raise("AttributeError", fmt::format("'{}' object has no attribute 'items'", typeName(bound[0])));
+  if (!bound[0].is(Kind::Dict)) noAttribute(bound[0], "items");
   std::string text;
   for (const auto& [key, value] : bound[0].dict->items) {
     if (value.is(Kind::None) || value.is(Kind::Undefined)) continue;

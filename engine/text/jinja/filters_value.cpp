@@ -91,14 +91,18 @@ double rounded(double value, std::int64_t digits) {
   return whole * scale;
 }
 
-Value round(Runtime&, Arguments& arguments) {
+Value round(Runtime& runtime, Arguments& arguments) {
   const BoundArguments bound("do_round", arguments, {{"value", true}, {"precision"}, {"method"}});
   const std::string_view method = !bound.has(2) ? "common" : bound[2].isString() ? bound[2].text() : "";
   if (method != "common" && method != "ceil" && method != "floor")
     raise("FilterArgumentError", "method must be common, ceil or floor");
   const Value& value = bound[0];
   const std::int64_t precision = bound.has(1) ? wholeArgument(bound[1]) : 0;
-  if (value.is(Kind::Undefined) && method != "common") failUndefined(value);
+  if (method != "common" && !value.isNumber()) {
+    // Multiplied first, and then no number.
+    const Value scaled = arithmetic(runtime.heap(), Operator::Mul, value, Value::of(std::int64_t{1}));
+    raise("TypeError", fmt::format("must be real number, not {}", typeName(scaled)));
+  }
   if (!value.isNumber()) raise("TypeError", fmt::format("type {} doesn't define __round__ method", typeName(value)));
   if (method == "common") {
     if (value.isWhole() && precision >= 0) return Value::of(value.whole());

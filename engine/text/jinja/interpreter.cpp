@@ -61,6 +61,12 @@ void Interpreter::print(const Value& value, std::string& out) {
     append(toText(m_heap, value), out);
 }
 
+void Interpreter::printText(const Value& value, std::string& out) {
+  if (!value.isString())
+    raise("TypeError", fmt::format("sequence item 0: expected str instance, {} found", typeName(value)));
+  append(value.text(), out);
+}
+
 Interpreter::Flow Interpreter::execute(const Body& body, Scope* scope, std::string& out) {
   for (const Statement& statement : body)
     if (const Flow flow = execute(statement, scope, out); flow != Flow::On) return flow;
@@ -187,7 +193,7 @@ Interpreter::Flow Interpreter::executeFilterBlock(const Statement& statement, Sc
   Scope* const inner = open(scope);
   if (const Flow flow = execute(statement.body, inner, output); flow != Flow::On) return flow;
   const Value value = text(std::move(output));
-  append(toText(m_heap, evaluateFilter(*statement.expressions[0], inner, &value)), out);
+  printText(evaluateFilter(*statement.expressions[0], inner, &value), out);
   return Flow::On;
 }
 
@@ -208,7 +214,7 @@ Interpreter::Flow Interpreter::executeAutoEscape(const Statement& statement, Sco
 
 void Interpreter::executeCallBlock(const Statement& statement, Scope* scope, std::string& out) {
   const Value caller = macro(statement, scope, "");
-  print(evaluateCall(*statement.expressions[0], scope, &caller), out);
+  printText(evaluateCall(*statement.expressions[0], scope, &caller), out);
 }
 
 void Interpreter::executeGeneration(const Statement& statement, Scope* scope, std::string& out) {

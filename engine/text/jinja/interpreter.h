@@ -82,6 +82,8 @@ class Interpreter final : public Runtime {
   void executeCallBlock(const Statement& statement, Scope* scope, std::string& out);
   void executeGeneration(const Statement& statement, Scope* scope, std::string& out);
   void print(const Value& value, std::string& out);
+  /// What blocks write has to be text already, unlike what stands in {{ }}.
+  void printText(const Value& value, std::string& out);
 
   void checkNamespaces(const Expression& target, const Scope* scope) const;
   void assign(const Expression& target, const Value& value, Scope* scope);

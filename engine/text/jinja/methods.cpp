@@ -168,7 +168,7 @@ std::optional<Value> macroAttribute(Heap& heap, const MacroObject& macro, std::s
     Values names;
     for (const Statement::Parameter& parameter : macro.definition->parameters)
       names.push_back(heap.string(parameter.text));
-    return heap.list(std::move(names));
+    return heap.tuple(std::move(names));
   }
   return std::nullopt;
 }

@@ -210,6 +210,11 @@ void failUndefined(const Value& value) {
   raise(value.undefined->unsafe ? "SecurityError" : "UndefinedError", value.undefined->message);
 }
 
+void noAttribute(const Value& value, std::string_view name) {
+  if (value.is(Kind::Undefined)) failUndefined(value);
+  raise("AttributeError", fmt::format("'{}' object has no attribute '{}'", typeName(value), name));
+}
+
 Value arithmetic(Heap& heap, Operator op, const Value& a, const Value& b) {
   if (a.is(Kind::Undefined) && !(b.markup && op == Operator::Add)) failUndefined(a);
   if (op == Operator::Mod && a.isString()) return percentFormatted(heap, a, b);

@@ -18,6 +18,8 @@ bool less(Heap& heap, const Value& a, const Value& b);
 bool contains(Heap& heap, const Value& container, const Value& item);
 /// UndefinedError or SecurityError with what the value says.
 [[noreturn]] void failUndefined(const Value& value);
+/// AttributeError as Python's own code raises it; for what is undefined, what that says.
+[[noreturn]] void noAttribute(const Value& value, std::string_view name);
 /// &, <, >, and both quotes for HTML; Markup stays as it is.
 Value escaped(Heap& heap, const Value& value);
 

@@ -61,6 +61,8 @@ class PercentFormatter {
     if (end == std::string_view::npos) raise("ValueError", "incomplete format key");
     const std::string_view name = m_format.substr(m_at, end - m_at);
     m_at = end + 1;
+    if (m_arguments.is(Kind::Undefined)) failUndefined(m_arguments);
+    if (m_arguments.is(Kind::List)) raise("TypeError", "list indices must be integers or slices, not str");
     if (!m_arguments.is(Kind::Dict)) raise("TypeError", "format requires a mapping");
     m_byName = true;
     const Value* value = find(*m_arguments.dict, name);

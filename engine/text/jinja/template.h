@@ -28,7 +28,7 @@ struct TemplateFault {
 
 struct RenderLimits {
   std::int64_t steps = 20'000'000;             ///< operations; about a second of work
-  std::int64_t bytes = std::int64_t{1} << 29;  ///< of texts and values made on the way
+  std::int64_t bytes = std::int64_t{1} << 28;  ///< of texts and values made on the way
   std::int64_t output = std::int64_t{1} << 26; ///< bytes of text
 };
 

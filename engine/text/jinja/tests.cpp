@@ -87,6 +87,8 @@ Value cased(Runtime& runtime, Arguments& arguments) {
 template <FilterFunction (*finder)(std::string_view)>
 Value isKnown(Runtime&, Arguments& arguments) {
   const BoundArguments bound("the test", arguments, {{"value", true}}, 1);
+  if (bound[0].is(Kind::List) || bound[0].is(Kind::Dict))
+    raise("TypeError", fmt::format("unhashable type: '{}'", typeName(bound[0])));
   return Value::of(bound[0].isString() && finder(bound[0].text()) != nullptr);
 }
 

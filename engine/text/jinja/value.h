@@ -178,7 +178,7 @@ struct JoinerObject : Object {
 /// What one rendering may use; beyond that it ends with an error.
 struct Budget {
   std::int64_t steps = 20'000'000;            ///< operations, and one more for every 64 bytes handled
-  std::int64_t bytes = std::int64_t{1} << 29; ///< of all values made
+  std::int64_t bytes = std::int64_t{1} << 28; ///< of all values made
 };
 
 /// Makes and owns the objects of one rendering, and counts what it uses. All of it is freed with the heap.
