@@ -22,6 +22,12 @@ std::size_t commonPrefix(std::string_view a, std::string_view b) {
   return same;
 }
 
+std::size_t commonSuffix(std::string_view a, std::string_view b) {
+  const std::size_t size = std::min(a.size(), b.size());
+  return static_cast<std::size_t>(
+      std::mismatch(a.rbegin(), a.rbegin() + static_cast<std::ptrdiff_t>(size), b.rbegin()).first - a.rbegin());
+}
+
 bool isAssistant(const Json& message) {
   return message.is_object() && message.contains("role") && message["role"].is_string() &&
          message["role"].get_ref<const std::string&>() == "assistant";
@@ -111,25 +117,39 @@ class RangeFinder {
   /// Behind the token that ends the turn.
   std::optional<std::size_t> endOf(std::size_t i, std::size_t begin) {
     m_lastFault.clear();
-    std::size_t end = m_text.size();
-    if (i + 1 < m_messages.size()) {
-      const auto upTo = renderFirst(i + 1, false);
-      if (!upTo) return std::nullopt;
-      // Where later messages change how earlier ones end, what both have is the turn, if all of its content is in
-      // there.
-      end = commonPrefix(m_text, *upTo);
-    }
-    if (end < begin) return std::nullopt;
-    const std::string_view turn = std::string_view(m_text).substr(begin, end - begin);
+    const bool last = i + 1 == m_messages.size();
+    const auto upTo = last ? std::optional(m_text) : renderFirst(i + 1, false);
+    if (!upTo) return std::nullopt;
     const std::string content = contentOf(m_messages[i]);
     const std::string_view said = lastPart(content);
-    const std::size_t place = said.empty() ? 0 : turn.rfind(said);
-    if (place == std::string_view::npos) return i + 1 == m_messages.size() ? std::optional(end) : std::nullopt;
-    const std::string_view behind = turn.substr(said.empty() ? turn.size() : place + said.size());
+    // The turn as the conversation's last one: its content, and what closes it.
+    const std::size_t shared = commonPrefix(m_text, *upTo);
+    const std::size_t place = said.empty() ? std::string::npos : upTo->rfind(said);
+    if (place == std::string::npos) {
+      // Nothing to go by, such as calls of tools alone: all that this message adds.
+      if (shared < upTo->size() || shared < begin) return std::nullopt;
+      const std::string_view turn = jinja::stripRight(std::string_view(*upTo).substr(begin));
+      return turn.empty() ? shared : begin + turn.size();
+    }
+    const std::string_view tail = std::string_view(*upTo).substr(place + said.size());
+    const auto contentEnd =
+        shared >= place + said.size() && place >= begin ? std::optional(place + said.size()) : endOfContent(i);
+    if (!contentEnd || *contentEnd < begin) return std::nullopt;
     // White space behind the closing token is the template's; where there is no such token it ends the turn itself.
-    const std::string_view closing = jinja::stripRight(behind);
-    if (closing.empty()) return end;
-    return end - (behind.size() - closing.size());
+    // What closes the turn only where it is the last one closes nothing here.
+    const std::string_view closing = jinja::stripRight(tail).empty() ? tail : jinja::stripRight(tail);
+    const bool closes = std::string_view(m_text).substr(*contentEnd).starts_with(closing);
+    return *contentEnd + (closes ? closing.size() : 0);
+  }
+
+  /// Where the content ends in the whole text, by what stays the same behind it when it is another.
+  std::optional<std::size_t> endOfContent(std::size_t i) {
+    const auto one = renderWith(i, "x");
+    const auto other = renderWith(i, "q");
+    if (!one || !other || *one == *other) return std::nullopt;
+    const std::size_t behind = commonSuffix(*one, *other);
+    if (commonSuffix(m_text, *one) < behind) return std::nullopt;
+    return m_text.size() - behind;
   }
 
   /// The end of the content as it can be expected in the text: templates strip white space, and cut thoughts off.
