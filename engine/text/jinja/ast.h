@@ -110,11 +110,15 @@ struct Statement {
   bool usesCaller = false;
   bool usesKwargs = false;
   bool usesVarargs = false;
+  // Names that are unset when the scope of the body, or of otherwise, begins; see unset_names.h.
+  std::vector<NameId> unset;
+  std::vector<NameId> unsetOtherwise;
 };
 
 struct ParsedTemplate {
   Body body;
   std::vector<std::string> names; ///< by NameId
+  std::vector<NameId> unset;      ///< when rendering begins
   bool marksGeneration = false;   ///< has a generation tag
 };
 

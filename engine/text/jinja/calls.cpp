@@ -99,7 +99,7 @@ Value Interpreter::callMacro(const MacroObject& macro, Arguments& arguments) {
     named.erase(entry);
     return value;
   };
-  Scope* const inner = open(macro.scope);
+  Scope* const inner = open(macro.scope, definition.unset);
   std::vector<bool> missing(count);
   bool callerIsParameter = false;
   for (std::size_t i = 0; i < count; ++i) {

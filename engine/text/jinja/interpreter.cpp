@@ -5,6 +5,7 @@
 #include "text/jinja/fault.h"
 #include "text/jinja/operators.h"
 #include "text/jinja/printing.h"
+#include "text/jinja/text_ops.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -30,10 +31,19 @@ NameId Interpreter::idOf(std::string_view name) const {
   return entry == m_parsed.names.end() ? -1 : static_cast<NameId>(entry - m_parsed.names.begin());
 }
 
-Scope* Interpreter::open(Scope* parent) {
+Scope* Interpreter::open(Scope* parent, const std::vector<NameId>& unset) {
   Scope* const scope = m_heap.make<Scope>();
   scope->parent = parent;
+  for (const NameId name : unset) scope->set(name, undefinedName(name));
   return scope;
+}
+
+Value Interpreter::undefinedName(NameId name) {
+  const auto index = static_cast<std::size_t>(name);
+  m_undefinedNames.resize(m_parsed.names.size());
+  if (!m_undefinedNames[index])
+    m_undefinedNames[index] = m_heap.undefined(fmt::format("{} is undefined", quoted(m_parsed.names[index])));
+  return *m_undefinedNames[index];
 }
 
 void Interpreter::define(std::string_view name, const Value& value) {
@@ -41,6 +51,7 @@ void Interpreter::define(std::string_view name, const Value& value) {
 }
 
 void Interpreter::run() {
+  for (const NameId name : m_parsed.unset) m_root->set(name, undefinedName(name));
   execute(m_parsed.body, m_root, m_output);
 }
 
@@ -119,11 +130,9 @@ Interpreter::Flow Interpreter::execute(const Statement& statement, Scope* scope,
     return executeWith(statement, scope, out);
   case Tag::AutoEscape:
     return executeAutoEscape(statement, scope, out);
-  case Tag::Block: {
-    // Sees the top level alone, unless it is scoped.
-    execute(statement.body, open(statement.scoped ? scope : m_root), out);
+  case Tag::Block:
+    executeBlock(statement, scope, out);
     return Flow::On;
-  }
   case Tag::Break:
     return Flow::Break;
   case Tag::Continue:
@@ -166,7 +175,7 @@ Interpreter::Flow Interpreter::executeFor(const Statement& statement, Scope* sco
   loopValue.loop = loop;
   bool passed = false; // a pass that ends early does not count, as in the reference
   for (Value item; loop->advance(item);) {
-    Scope* const inner = open(scope);
+    Scope* const inner = open(scope, statement.unset);
     if (m_loopName >= 0) inner->set(m_loopName, loopValue);
     assign(*statement.target, item, inner);
     const Flow flow = execute(statement.body, inner, out);
@@ -174,12 +183,12 @@ Interpreter::Flow Interpreter::executeFor(const Statement& statement, Scope* sco
     passed = passed || flow == Flow::On;
   }
   // Break and continue here are those of a loop around this one.
-  return passed ? Flow::On : execute(statement.otherwise, open(scope), out);
+  return passed ? Flow::On : execute(statement.otherwise, open(scope, statement.unsetOtherwise), out);
 }
 
 Interpreter::Flow Interpreter::executeSetBlock(const Statement& statement, Scope* scope) {
   std::string output;
-  Scope* const inner = open(scope);
+  Scope* const inner = open(scope, statement.unset);
   if (const Flow flow = execute(statement.body, inner, output); flow != Flow::On) return flow;
   Value value = text(std::move(output));
   if (statement.expressions[0]) value = evaluateFilter(*statement.expressions[0], inner, &value);
@@ -190,7 +199,7 @@ Interpreter::Flow Interpreter::executeSetBlock(const Statement& statement, Scope
 
 Interpreter::Flow Interpreter::executeFilterBlock(const Statement& statement, Scope* scope, std::string& out) {
   std::string output;
-  Scope* const inner = open(scope);
+  Scope* const inner = open(scope, statement.unset);
   if (const Flow flow = execute(statement.body, inner, output); flow != Flow::On) return flow;
   const Value value = text(std::move(output));
   printText(evaluateFilter(*statement.expressions[0], inner, &value), out);
@@ -198,7 +207,7 @@ Interpreter::Flow Interpreter::executeFilterBlock(const Statement& statement, Sc
 }
 
 Interpreter::Flow Interpreter::executeWith(const Statement& statement, Scope* scope, std::string& out) {
-  Scope* const inner = open(scope);
+  Scope* const inner = open(scope, statement.unset);
   for (std::size_t i = 0; i < statement.targets.size(); ++i)
     assign(*statement.targets[i], evaluate(*statement.expressions[i], scope), inner);
   return execute(statement.body, inner, out);
@@ -207,9 +216,20 @@ Interpreter::Flow Interpreter::executeWith(const Statement& statement, Scope* sc
 Interpreter::Flow Interpreter::executeAutoEscape(const Statement& statement, Scope* scope, std::string& out) {
   const bool before = m_autoEscapes;
   m_autoEscapes = truth(evaluate(*statement.expressions[0], scope));
-  const Flow flow = execute(statement.body, open(scope), out);
+  const Flow flow = execute(statement.body, open(scope, statement.unset), out);
   m_autoEscapes = before;
   return flow;
+}
+
+void Interpreter::executeBlock(const Statement& statement, Scope* scope, std::string& out) {
+  // Sees what the top level has set so far and the variables from outside, unless it is scoped.
+  Scope* const outside = open(statement.scoped ? scope : m_root);
+  for (const NameId name : m_parsed.unset) {
+    const Value* const given = m_context->findHere(name);
+    if (given != nullptr && !statement.scoped && m_root->findHere(name)->is(Kind::Undefined))
+      outside->set(name, *given);
+  }
+  execute(statement.body, open(outside, statement.unset), out);
 }
 
 void Interpreter::executeCallBlock(const Statement& statement, Scope* scope, std::string& out) {

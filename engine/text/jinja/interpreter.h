@@ -65,7 +65,9 @@ class Interpreter final : public Runtime {
  private:
   enum class Flow : std::uint8_t { On, Break, Continue };
 
-  Scope* open(Scope* parent);
+  /// unset: names that are the scope's own and have no value yet.
+  Scope* open(Scope* parent, const std::vector<NameId>& unset = {});
+  Value undefinedName(NameId name);
   NameId idOf(std::string_view name) const;
   void append(std::string_view text, std::string& out);
 
@@ -79,6 +81,7 @@ class Interpreter final : public Runtime {
   Flow executeFilterBlock(const Statement& statement, Scope* scope, std::string& out);
   Flow executeWith(const Statement& statement, Scope* scope, std::string& out);
   Flow executeAutoEscape(const Statement& statement, Scope* scope, std::string& out);
+  void executeBlock(const Statement& statement, Scope* scope, std::string& out);
   void executeCallBlock(const Statement& statement, Scope* scope, std::string& out);
   void executeGeneration(const Statement& statement, Scope* scope, std::string& out);
   void print(const Value& value, std::string& out);
@@ -113,6 +116,7 @@ class Interpreter final : public Runtime {
   Scope* m_context; ///< variables from outside, and the global functions
   Scope* m_root;    ///< of the template's own top level
   const NameId m_loopName, m_callerName, m_kwargsName, m_varargsName;
+  std::vector<std::optional<Value>> m_undefinedNames; ///< by NameId, made when needed
   std::string m_output;
   std::vector<std::pair<std::size_t, std::size_t>> m_generated;
   bool m_autoEscapes = false;

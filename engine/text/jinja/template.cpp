@@ -4,6 +4,7 @@
 #include "text/jinja/fault.h"
 #include "text/jinja/interpreter.h"
 #include "text/jinja/parser.h"
+#include "text/jinja/unset_names.h"
 #include "text/utf8.h"
 
 #include <algorithm>
@@ -77,6 +78,7 @@ tl::expected<Template, TemplateFault> Template::parse(std::string_view source) {
     auto impl = std::make_unique<Impl>();
     impl->parsed = parseTemplate(source);
     checkTemplate(impl->parsed);
+    findUnsetNames(impl->parsed);
     return Template(std::move(impl));
   } catch (const Fault& fault) {
     return failedWith(fault, 0);
