@@ -30,7 +30,8 @@ BoundArguments::BoundArguments(const char* function, Arguments& arguments, std::
                                int hidden)
     : m_values(parameters.size()) {
   const auto hiddenCount = static_cast<std::size_t>(hidden);
-  for (auto& [name, value] : arguments.named) {
+  for (const auto& given : arguments.named) {
+    const std::string& name = given.first;
     const auto parameter =
         std::find_if(parameters.begin(), parameters.end(), [&](const Parameter& p) { return name == p.name; });
     if (parameter == parameters.end())
@@ -38,7 +39,7 @@ BoundArguments::BoundArguments(const char* function, Arguments& arguments, std::
     const auto place = static_cast<std::size_t>(parameter - parameters.begin());
     if (place < arguments.positional.size() || m_values[place])
       raise("TypeError", fmt::format("{}() got multiple values for argument {}", function, quoted(name)));
-    m_values[place] = value;
+    m_values[place] = given.second;
   }
   if (arguments.positional.size() > parameters.size()) {
     const auto least = static_cast<std::size_t>(
