@@ -12,6 +12,7 @@ namespace millrace {
 namespace {
 constexpr std::size_t shortPiece = 24; // up to here looking through all pairs is faster than a heap
 constexpr std::int32_t mergedAway = -2;
+constexpr std::string_view wordMark = "\xE2\x96\x81"; // U+2581, how SentencePiece writes a space
 
 std::string quoted(std::string_view token) {
   std::string shown;
@@ -48,6 +49,9 @@ Result<BpeModel> BpeModel::build(std::vector<std::pair<std::string, std::int32_t
       return badInput(fmt::format("{}.vocab: {} appears twice", where, quoted(model.m_tokens[slot])));
   }
 
+  const BpeOptions& given = model.m_options;
+  model.m_cutsAtMark = !given.onBytes && !given.ignoreMerges && given.continuingPrefix.empty() &&
+                       given.wordSuffix.empty() && model.idOf(wordMark).has_value();
   model.m_merges = PairTable(merges.size());
   for (std::size_t rank = 0; rank < merges.size(); ++rank) {
     const auto& [left, right] = merges[rank];
@@ -65,6 +69,7 @@ Result<BpeModel> BpeModel::build(std::vector<std::pair<std::string, std::int32_t
                                          : !b ? right
                                               : merged)));
     model.m_merges.insert(*a, *b, static_cast<std::uint32_t>(rank), *c);
+    if (right.starts_with(wordMark) && !left.ends_with(wordMark)) model.m_cutsAtMark = false;
   }
 
   if (!model.m_options.unknownToken.empty()) {
@@ -95,6 +100,19 @@ std::optional<std::int32_t> BpeModel::idOf(std::string_view token) const {
 }
 
 void BpeModel::encode(std::string_view piece, BpeScratch& scratch, std::vector<std::int32_t>& out) const {
+  if (!m_cutsAtMark) return encodeWord(piece, scratch, out);
+  // SentencePiece-style files leave a text in one piece. Where merges stay within words the words can be encoded one by
+  // one, with the same ids and most of them remembered.
+  for (std::size_t begin = 0; begin < piece.size();) {
+    std::size_t end = begin;
+    while (piece.substr(end).starts_with(wordMark)) end += wordMark.size(); // the word's own
+    end = std::min(piece.find(wordMark, end), piece.size());
+    encodeWord(piece.substr(begin, end - begin), scratch, out);
+    begin = end;
+  }
+}
+
+void BpeModel::encodeWord(std::string_view piece, BpeScratch& scratch, std::vector<std::int32_t>& out) const {
   if (piece.empty()) return;
   WordCache::Entry* slot = nullptr;
   if (piece.size() <= WordCache::longestPiece) {

@@ -79,6 +79,7 @@ class BpeModel {
 
  private:
   BpeModel() = default;
+  void encodeWord(std::string_view word, BpeScratch& scratch, std::vector<std::int32_t>& out) const;
   void appendSymbols(std::string_view piece, std::vector<std::int32_t>& ids) const;
   void appendSymbolsOfBytes(std::string_view piece, std::vector<std::int32_t>& ids) const;
   void mergeShort(BpeScratch& scratch) const;
@@ -93,6 +94,7 @@ class BpeModel {
   std::array<std::int32_t, 256> m_fallbackIds = {}; ///< <0xNN>, -1: none
   std::array<std::int32_t, 128> m_asciiIds = {};    ///< single ASCII characters, -1: none
   std::int32_t m_unknown = -1;
+  bool m_cutsAtMark = false; ///< no merge reaches from a word into the mark of the next one
 };
 
 } // namespace millrace
