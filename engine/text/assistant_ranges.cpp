@@ -125,31 +125,46 @@ class RangeFinder {
     // The turn as the conversation's last one: its content, and what closes it.
     const std::size_t shared = commonPrefix(m_text, *upTo);
     const std::size_t place = said.empty() ? std::string::npos : upTo->rfind(said);
-    if (place == std::string::npos) {
+    if (place != std::string::npos && place >= begin && shared >= place + said.size())
+      return closedEnd(place + said.size(), std::string_view(*upTo).substr(place + said.size()));
+    if (shared == upTo->size() && shared >= begin) {
       // Nothing to go by, such as calls of tools alone: all that this message adds.
-      if (shared < upTo->size() || shared < begin) return std::nullopt;
       const std::string_view turn = jinja::stripRight(std::string_view(*upTo).substr(begin));
       return turn.empty() ? shared : begin + turn.size();
     }
-    const std::string_view tail = std::string_view(*upTo).substr(place + said.size());
-    const auto contentEnd =
-        shared >= place + said.size() && place >= begin ? std::optional(place + said.size()) : endOfContent(i);
-    if (!contentEnd || *contentEnd < begin) return std::nullopt;
-    // White space behind the closing token is the template's; where there is no such token it ends the turn itself.
-    // What closes the turn only where it is the last one closes nothing here.
-    const std::string_view closing = jinja::stripRight(tail).empty() ? tail : jinja::stripRight(tail);
-    const bool closes = std::string_view(m_text).substr(*contentEnd).starts_with(closing);
-    return *contentEnd + (closes ? closing.size() : 0);
+    return endByComparing(i, begin);
   }
 
-  /// Where the content ends in the whole text, by what stays the same behind it when it is another.
-  std::optional<std::size_t> endOfContent(std::size_t i) {
-    const auto one = renderWith(i, "x");
-    const auto other = renderWith(i, "q");
+  /// contentEnd: where the content ends; tail: what stands behind it where the turn is the last one. White space behind
+  /// the closing token is the template's; where there is no such token it ends the turn itself. What closes a turn only
+  /// where it is the last one closes nothing here.
+  std::size_t closedEnd(std::size_t contentEnd, std::string_view tail) const {
+    const std::string_view token = jinja::stripRight(tail);
+    const std::string_view closing = token.empty() ? tail : token;
+    return contentEnd + (std::string_view(m_text).substr(contentEnd).starts_with(closing) ? closing.size() : 0);
+  }
+
+  /// The same by what stays behind the turn when the assistant says something else instead.
+  std::optional<std::size_t> endByComparing(std::size_t i, std::size_t begin) {
+    const auto one = renderSaying(i, m_messages.size(), "x");
+    const auto other = renderSaying(i, m_messages.size(), "q");
     if (!one || !other || *one == *other) return std::nullopt;
     const std::size_t behind = commonSuffix(*one, *other);
-    if (commonSuffix(m_text, *one) < behind) return std::nullopt;
-    return m_text.size() - behind;
+    if (commonSuffix(m_text, *one) < behind || m_text.size() - behind < begin) return std::nullopt;
+    const auto lastOne = renderSaying(i, i + 1, "x");
+    const auto lastOther = renderSaying(i, i + 1, "q");
+    if (!lastOne || !lastOther) return std::nullopt;
+    const std::size_t tail = *lastOne == *lastOther ? 0 : commonSuffix(*lastOne, *lastOther);
+    return closedEnd(m_text.size() - behind, std::string_view(*lastOne).substr(lastOne->size() - tail));
+  }
+
+  /// The first `count` messages, one of them as if the assistant had said this and nothing else.
+  std::optional<std::string> renderSaying(std::size_t index, std::size_t count, const char* content) {
+    Json messages = Json(m_messages.begin(), m_messages.begin() + static_cast<std::ptrdiff_t>(count));
+    messages[index] = {{"role", "assistant"}, {"content", content}};
+    m_variables["messages"] = std::move(messages);
+    m_variables["add_generation_prompt"] = false;
+    return render();
   }
 
   /// The end of the content as it can be expected in the text: templates strip white space, and cut thoughts off.

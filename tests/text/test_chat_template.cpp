@@ -134,6 +134,28 @@ class TestChatTemplate : public QObject {
     QCOMPARE(said(*chat), QString("<call>{\"name\": \"add\"}</call><end>|It is 4.<end>"));
   }
 
+  /// A call of a tool, in a template that writes the last turn differently from those before it.
+  void toolCallsAmongThoughts() {
+    const auto made = ChatTemplate::parse(
+        "{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' and loop.last %}<think></think>{% endif %}"
+        "{{ m.content }}{% for c in m.tool_calls or [] %}{{ '\n' if m.content }}<call>{{ c.name }}</call>{% endfor %}"
+        "<end>\n{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}",
+        "a template");
+    QVERIFY(made);
+    Json all = conversation({{"user", "2+2"}});
+    for (const char* content : {"", "I add."}) {
+      all["messages"].push_back(
+          {{"role", "assistant"}, {"content", content}, {"tool_calls", {{{"name", "add"}}, {{"name", "sub"}}}}});
+      all["messages"].push_back(message("tool", "4"));
+    }
+    all["messages"].push_back(message("assistant", "It is 4."));
+    const auto chat = made->renderForTraining(all);
+    QVERIFY2(chat.has_value(), chat ? "" : chat.error().message.c_str());
+    QCOMPARE(said(*chat),
+             QString("<call>add</call><call>sub</call><end>|I add.\n<call>add</call>\n<call>sub</call><end>|"
+                     "<think></think>It is 4.<end>"));
+  }
+
   void anAssistantMaySpeakFirst() {
     const auto made = ChatTemplate::builtIn("chatml");
     QVERIFY(made);
