@@ -50,8 +50,8 @@ Result<BpeModel> BpeModel::build(std::vector<std::pair<std::string, std::int32_t
   }
 
   const BpeOptions& given = model.m_options;
-  model.m_cutsAtMark = !given.onBytes && !given.ignoreMerges && given.continuingPrefix.empty() &&
-                       given.wordSuffix.empty() && model.idOf(wordMark).has_value();
+  model.m_cuts = !given.onBytes && !given.ignoreMerges && given.continuingPrefix.empty() && given.wordSuffix.empty();
+  model.m_cutsAtMark = model.m_cuts && model.idOf(wordMark).has_value();
   model.m_merges = PairTable(merges.size());
   for (std::size_t rank = 0; rank < merges.size(); ++rank) {
     const auto& [left, right] = merges[rank];
@@ -70,6 +70,10 @@ Result<BpeModel> BpeModel::build(std::vector<std::pair<std::string, std::int32_t
                                               : merged)));
     model.m_merges.insert(*a, *b, static_cast<std::uint32_t>(rank), *c);
     if (right.starts_with(wordMark) && !left.ends_with(wordMark)) model.m_cutsAtMark = false;
+    if (left.empty() || right.empty()) continue;
+    const auto last = static_cast<unsigned char>(left.back());
+    const auto first = static_cast<unsigned char>(right.front());
+    if (last < 128 && first < 128) model.m_joins[last].set(first);
   }
 
   if (!model.m_options.unknownToken.empty()) {
@@ -87,6 +91,10 @@ Result<BpeModel> BpeModel::build(std::vector<std::pair<std::string, std::int32_t
     model.m_fallbackIds[slot] = model.idOf(fmt::format("<0x{:02X}>", byte)).value_or(-1);
     if (byte < 128) model.m_asciiIds[slot] = model.idOf(std::string(1, static_cast<char>(byte))).value_or(-1);
   }
+  // Characters without a token of their own become unknown ones, which may fuse with their neighbours.
+  for (std::size_t a = 0; a < 128; ++a)
+    for (std::size_t b = 0; b < 128; ++b)
+      if (model.m_asciiIds[a] < 0 || model.m_asciiIds[b] < 0) model.m_joins[a].set(b);
   if (model.m_options.onBytes && model.m_options.ignoreMerges)
     for (const auto& [token, id] : model.m_ids)
       if (auto bytes = byteLevelBytes(token)) model.m_idsByBytes.emplace(std::move(*bytes), id);
@@ -100,16 +108,29 @@ std::optional<std::int32_t> BpeModel::idOf(std::string_view token) const {
 }
 
 void BpeModel::encode(std::string_view piece, BpeScratch& scratch, std::vector<std::int32_t>& out) const {
-  if (!m_cutsAtMark) return encodeWord(piece, scratch, out);
-  // SentencePiece-style files leave a text in one piece. Where merges stay within words the words can be encoded one by
-  // one, with the same ids and most of them remembered.
+  if (!m_cuts) return encodeWord(piece, scratch, out);
+  // SentencePiece-style files leave a text in one piece. Cut where no merge reaches over, its parts give the same ids,
+  // and most of them are remembered.
   for (std::size_t begin = 0; begin < piece.size();) {
-    std::size_t end = begin;
-    while (piece.substr(end).starts_with(wordMark)) end += wordMark.size(); // the word's own
-    end = std::min(piece.find(wordMark, end), piece.size());
+    const std::size_t end = wordEnd(piece, begin);
     encodeWord(piece.substr(begin, end - begin), scratch, out);
     begin = end;
   }
+}
+
+std::size_t BpeModel::wordEnd(std::string_view piece, std::size_t begin) const {
+  std::size_t at = begin;
+  while (piece.substr(at).starts_with(wordMark)) at += wordMark.size(); // the word's own
+  for (unsigned char before = 0x80; at < piece.size(); ++at) {
+    const auto c = static_cast<unsigned char>(piece[at]);
+    if (c < 128) {
+      if (before < 128 && !m_joins[before][c]) return at;
+    } else if (m_cutsAtMark && at > begin && piece.substr(at).starts_with(wordMark)) {
+      return at;
+    }
+    before = c;
+  }
+  return piece.size();
 }
 
 void BpeModel::encodeWord(std::string_view piece, BpeScratch& scratch, std::vector<std::int32_t>& out) const {

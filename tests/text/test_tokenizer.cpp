@@ -129,6 +129,8 @@ class TestTokenizer : public QObject {
     QTest::newRow("within words") << QStringList{m + " a", "a b", m + "a b"} << m + "ab" + m + "ab"
                                   << QStringList{m + "ab", m + "ab"};
     QTest::newRow("over words") << QStringList{"b " + m, "a b"} << "ab" + m + "a" << QStringList{"a", "b" + m, "a"};
+    QTest::newRow("between letters") << QStringList{"a b", "ab ab"} << "babababa"
+                                     << QStringList{"b", "abab", "ab", "a"};
     QTest::newRow("runs of spaces") << QStringList{m + " " + m, m + m + " a"} << "b" + m + m + "a" + m
                                     << QStringList{"b", m + m + "a", m};
   }
