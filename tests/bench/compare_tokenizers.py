@@ -33,7 +33,10 @@ python = os.environ.get("MILLRACE_ORACLE_PYTHON")
 if not python:
     sys.exit("compare_tokenizers.py: set MILLRACE_ORACLE_PYTHON to a Python with tokenizers")
 size = os.path.getsize(text) / 1e6
-report = {"command": "compare_tokenizers.py bench_tokenizer TEXT " + " ".join(pathlib.Path(t).name for t in tokenizers), "megabytes": round(size, 3), "tokenizers": {}}
+with open("/proc/cpuinfo") as info:
+    processor = next((line.split(":")[1].strip() for line in info if line.startswith("model name")), "unknown")
+report = {"command": "compare_tokenizers.py bench_tokenizer TEXT " + " ".join(pathlib.Path(t).name for t in tokenizers), "processor": processor,
+          "cores": os.cpu_count(), "megabytes": round(size, 3), "tokenizers": {}}
 for tokenizer in tokenizers:
     ours, theirs = [], []
     for _ in range(3):
