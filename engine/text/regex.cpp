@@ -209,12 +209,12 @@ class Translator {
     }
     if (peek() == ']' && m_innerClasses > 0) {
       --m_innerClasses;
-      ++m_at;
+      m_innerEnd = ++m_at;
       return {};
     }
     if (peek() == ']') m_inClass = false;
     // A hyphen between two classes is one of the members, not a range.
-    if (peek() == '-' && (peek(1) == '[' || m_pattern[m_at - 1] == ']')) m_out += '\\';
+    if (peek() == '-' && ((peek(1) == '[' && peek(2) != ':') || m_innerEnd == m_at)) m_out += '\\';
     take(1);
     return {};
   }
@@ -250,6 +250,7 @@ class Translator {
   std::size_t m_at = 0;
   bool m_inClass = false;
   int m_innerClasses = 0;            ///< open within the class
+  std::size_t m_innerEnd = 0;        ///< behind the last one that was closed
   std::vector<std::size_t> m_groups; ///< where in the output the open groups begin
   std::size_t m_atom = 0;            ///< and what a quantifier would repeat
   std::string m_out;
