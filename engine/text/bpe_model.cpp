@@ -14,7 +14,7 @@ constexpr std::size_t shortPiece = 24; // up to here looking through all pairs i
 constexpr std::int32_t mergedAway = -2;
 constexpr std::string_view wordMark = "\xE2\x96\x81"; // U+2581, how SentencePiece writes a space
 
-std::string quoted(std::string_view token) {
+std::string shownToken(std::string_view token) {
   std::string shown;
   appendRepairedUtf8(token.substr(0, 60), shown);
   return fmt::format("'{}'", shown);
@@ -31,8 +31,8 @@ Result<BpeModel> BpeModel::build(std::vector<std::pair<std::string, std::int32_t
   std::int32_t largest = 0;
   for (const auto& [token, id] : vocabulary) {
     if (id < 0 || id >= bound)
-      return badInput(fmt::format("{}.vocab: {} has the id {}, expected 0 to {} for {} tokens", where, quoted(token),
-                                  id, bound - 1, vocabulary.size()));
+      return badInput(fmt::format("{}.vocab: {} has the id {}, expected 0 to {} for {} tokens", where,
+                                  shownToken(token), id, bound - 1, vocabulary.size()));
     largest = std::max(largest, id);
   }
   model.m_tokens.resize(static_cast<std::size_t>(largest) + 1);
@@ -41,12 +41,12 @@ Result<BpeModel> BpeModel::build(std::vector<std::pair<std::string, std::int32_t
   for (auto& [token, id] : vocabulary) {
     const auto slot = static_cast<std::size_t>(id);
     if (taken[slot])
-      return badInput(fmt::format("{}.vocab: {} and {} have the same id {}", where, quoted(model.m_tokens[slot]),
-                                  quoted(token), id));
+      return badInput(fmt::format("{}.vocab: {} and {} have the same id {}", where, shownToken(model.m_tokens[slot]),
+                                  shownToken(token), id));
     taken[slot] = true;
     model.m_tokens[slot] = token;
     if (!model.m_ids.emplace(std::move(token), id).second)
-      return badInput(fmt::format("{}.vocab: {} appears twice", where, quoted(model.m_tokens[slot])));
+      return badInput(fmt::format("{}.vocab: {} appears twice", where, shownToken(model.m_tokens[slot])));
   }
 
   const BpeOptions& given = model.m_options;
@@ -57,7 +57,7 @@ Result<BpeModel> BpeModel::build(std::vector<std::pair<std::string, std::int32_t
     const auto& [left, right] = merges[rank];
     const std::size_t skip = model.m_options.continuingPrefix.size();
     if (right.size() < skip)
-      return badInput(fmt::format("{}.merges[{}]: {} lacks the prefix '{}'", where, rank, quoted(right),
+      return badInput(fmt::format("{}.merges[{}]: {} lacks the prefix '{}'", where, rank, shownToken(right),
                                   model.m_options.continuingPrefix));
     const std::string merged = left + right.substr(skip);
     const auto a = model.idOf(left);
@@ -65,9 +65,9 @@ Result<BpeModel> BpeModel::build(std::vector<std::pair<std::string, std::int32_t
     const auto c = model.idOf(merged);
     if (!a || !b || !c)
       return badInput(fmt::format("{}.merges[{}]: {} is not in the vocabulary", where, rank,
-                                  quoted(!a   ? left
-                                         : !b ? right
-                                              : merged)));
+                                  shownToken(!a   ? left
+                                             : !b ? right
+                                                  : merged)));
     model.m_merges.insert(*a, *b, static_cast<std::uint32_t>(rank), *c);
     if (right.starts_with(wordMark) && !left.ends_with(wordMark)) model.m_cutsAtMark = false;
     if (left.empty() || right.empty()) continue;
@@ -80,7 +80,7 @@ Result<BpeModel> BpeModel::build(std::vector<std::pair<std::string, std::int32_t
     const auto unknown = model.idOf(model.m_options.unknownToken);
     if (!unknown)
       return badInput(
-          fmt::format("{}.unk_token: {} is not in the vocabulary", where, quoted(model.m_options.unknownToken)));
+          fmt::format("{}.unk_token: {} is not in the vocabulary", where, shownToken(model.m_options.unknownToken)));
     model.m_unknown = *unknown;
   }
   for (int byte = 0; byte < 256; ++byte) {

@@ -20,7 +20,7 @@ namespace {
 std::optional<Value> pythonAttribute(Heap& heap, const Value& object, std::string_view name) {
   if (isForbiddenAttribute(object, name))
     return heap.undefined(
-        fmt::format("access to attribute {} of '{}' object is unsafe.", quoted(name), typeName(object)), true);
+        fmt::format("access to attribute {} of '{}' object is unsafe.", inQuotes(name), typeName(object)), true);
   return attributeOf(heap, object, name);
 }
 

@@ -19,7 +19,7 @@ std::string listed(const std::vector<std::string>& names) {
   std::string list;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (i > 0) list += i + 1 < names.size() ? ", " : names.size() > 2 ? ", and " : " and ";
-    list += quoted(names[i]);
+    list += inQuotes(names[i]);
   }
   return list;
 }
@@ -35,10 +35,10 @@ BoundArguments::BoundArguments(const char* function, Arguments& arguments, std::
     const auto parameter =
         std::find_if(parameters.begin(), parameters.end(), [&](const Parameter& p) { return name == p.name; });
     if (parameter == parameters.end())
-      raise("TypeError", fmt::format("{}() got an unexpected keyword argument {}", function, quoted(name)));
+      raise("TypeError", fmt::format("{}() got an unexpected keyword argument {}", function, inQuotes(name)));
     const auto place = static_cast<std::size_t>(parameter - parameters.begin());
     if (place < arguments.positional.size() || m_values[place])
-      raise("TypeError", fmt::format("{}() got multiple values for argument {}", function, quoted(name)));
+      raise("TypeError", fmt::format("{}() got multiple values for argument {}", function, inQuotes(name)));
     m_values[place] = given.second;
   }
   if (arguments.positional.size() > parameters.size()) {

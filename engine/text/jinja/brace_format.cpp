@@ -110,7 +110,7 @@ class BraceFormatter {
     }
     for (const auto& [key, value] : m_arguments.named)
       if (key == name) return value;
-    raise("KeyError", quoted(name));
+    raise("KeyError", inQuotes(name));
   }
 
   Value positional(std::int64_t i) const {

@@ -29,7 +29,7 @@ void Interpreter::appendArguments(const ArgumentList& list, Scope* scope, Argume
     if (!key.isString()) raise("TypeError", "keywords must be strings");
     const bool known = std::any_of(arguments.named.begin(), arguments.named.end(),
                                    [&, &name = key](const auto& entry) { return entry.first == name.text(); });
-    if (known) raise("TypeError", fmt::format("got multiple values for keyword argument {}", quoted(key.text())));
+    if (known) raise("TypeError", fmt::format("got multiple values for keyword argument {}", inQuotes(key.text())));
     arguments.named.emplace_back(std::string(key.text()), value);
   }
 }
@@ -89,7 +89,7 @@ Value Interpreter::text(std::string output) {
 
 Value Interpreter::callMacro(const MacroObject& macro, Arguments& arguments) {
   const Statement& definition = *macro.definition;
-  const std::string name = macro.name.empty() ? "None" : quoted(macro.name);
+  const std::string name = macro.name.empty() ? "None" : inQuotes(macro.name);
   const std::size_t count = definition.parameters.size();
   auto& named = arguments.named;
   const auto take = [&](std::string_view wanted) -> std::optional<Value> {
@@ -108,7 +108,7 @@ Value Interpreter::callMacro(const MacroObject& macro, Arguments& arguments) {
     const auto value = i < arguments.positional.size() ? std::optional(arguments.positional[i]) : take(parameter.text);
     missing[i] = !value;
     inner->set(parameter.name,
-               value ? *value : m_heap.undefined(fmt::format("{} is undefined", quoted(parameter.text))));
+               value ? *value : m_heap.undefined(fmt::format("{} is undefined", inQuotes(parameter.text))));
   }
   if (definition.usesCaller && !callerIsParameter) {
     const auto caller = take("caller");
@@ -126,7 +126,7 @@ Value Interpreter::callMacro(const MacroObject& macro, Arguments& arguments) {
               ? fmt::format(
                     "macro {} was invoked with two values for the special caller argument. This is most likely a bug.",
                     name)
-              : fmt::format("macro {} takes no keyword argument {}", name, quoted(named.front().first)));
+              : fmt::format("macro {} takes no keyword argument {}", name, inQuotes(named.front().first)));
   }
   const std::size_t given = arguments.positional.size();
   if (definition.usesVarargs) {
@@ -141,7 +141,7 @@ Value Interpreter::callMacro(const MacroObject& macro, Arguments& arguments) {
     if (!missing[i]) continue;
     inner->set(parameter.name, parameter.byDefault ? evaluate(*parameter.byDefault, inner)
                                                    : m_heap.undefined(fmt::format("parameter {} was not provided",
-                                                                                  quoted(parameter.text))));
+                                                                                  inQuotes(parameter.text))));
   }
   std::string output;
   execute(definition.body, inner, output);

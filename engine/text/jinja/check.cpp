@@ -27,7 +27,8 @@ void check(const ExpressionPtr& expression, Place place) {
   if (e.kind == Expression::Kind::Conditional) place = place.soft();
   if (!place.conditional &&
       ((filter && findFilter(e.text) == nullptr) || (e.kind == Expression::Kind::Test && findTest(e.text) == nullptr)))
-    raise("TemplateAssertionError", fmt::format("No {} named {}.", filter ? "filter" : "test", quoted(e.text)), e.line);
+    raise("TemplateAssertionError", fmt::format("No {} named {}.", filter ? "filter" : "test", inQuotes(e.text)),
+          e.line);
   for (const auto& part : e.parts) check(part, place);
   for (const auto& argument : e.arguments.positional) check(argument, place);
   for (const auto& [name, argument] : e.arguments.named) check(argument, place);

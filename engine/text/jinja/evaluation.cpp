@@ -75,7 +75,7 @@ Value Interpreter::evaluate(const Expression& expression, Scope* scope) {
 
 Value Interpreter::evaluateName(const Expression& expression, const Scope* scope) {
   if (const Value* value = scope->find(expression.name)) return *value;
-  return m_heap.undefined(fmt::format("{} is undefined", quoted(expression.text)));
+  return m_heap.undefined(fmt::format("{} is undefined", inQuotes(expression.text)));
 }
 
 Value Interpreter::evaluateConstant(const Expression& expression) {
@@ -152,7 +152,7 @@ Value Interpreter::evaluateFilter(const Expression& expression, Scope* scope, co
   m_line = expression.line;
   const FilterFunction filter = findFilter(expression.text);
   if (filter == nullptr)
-    raise("TemplateRuntimeError", fmt::format("No filter named {} found.", quoted(expression.text)));
+    raise("TemplateRuntimeError", fmt::format("No filter named {} found.", inQuotes(expression.text)));
   return filter(*this, arguments);
 }
 
@@ -162,7 +162,7 @@ Value Interpreter::evaluateTest(const Expression& expression, Scope* scope) {
   appendArguments(expression.arguments, scope, arguments);
   m_line = expression.line;
   const FilterFunction test = findTest(expression.text);
-  if (test == nullptr) raise("TemplateRuntimeError", fmt::format("No test named {} found.", quoted(expression.text)));
+  if (test == nullptr) raise("TemplateRuntimeError", fmt::format("No test named {} found.", inQuotes(expression.text)));
   return test(*this, arguments);
 }
 
@@ -170,7 +170,7 @@ Value Interpreter::applyFilter(const std::string& name, Arguments& arguments) {
   const DepthCounter depth(m_depth);
   m_heap.step();
   const FilterFunction filter = findFilter(name);
-  if (filter == nullptr) raise("TemplateRuntimeError", fmt::format("No filter named {}.", quoted(name)));
+  if (filter == nullptr) raise("TemplateRuntimeError", fmt::format("No filter named {}.", inQuotes(name)));
   return filter(*this, arguments);
 }
 
@@ -178,7 +178,7 @@ Value Interpreter::applyTest(const std::string& name, Arguments& arguments) {
   const DepthCounter depth(m_depth);
   m_heap.step();
   const FilterFunction test = findTest(name);
-  if (test == nullptr) raise("TemplateRuntimeError", fmt::format("No test named {}.", quoted(name)));
+  if (test == nullptr) raise("TemplateRuntimeError", fmt::format("No test named {}.", inQuotes(name)));
   return test(*this, arguments);
 }
 

@@ -12,22 +12,22 @@ namespace millrace::jinja {
 
 namespace {
 
-using Kind = Expression::Kind;
+using Node = Expression::Kind;
 
 constexpr int deepestNesting = 100; // of brackets and blocks while parsing
 constexpr int deepestTree = 250;    // of an expression; "a + b + c" is as deep as it is long
 
-const char* kindName(Kind kind) {
+const char* kindName(Node kind) {
   switch (kind) {
-  case Kind::Constant:
+  case Node::Constant:
     return "const";
-  case Kind::Name:
+  case Node::Name:
     return "name";
-  case Kind::List:
+  case Node::List:
     return "list";
-  case Kind::Tuple:
+  case Node::Tuple:
     return "tuple";
-  case Kind::Dict:
+  case Node::Dict:
     return "dict";
   default:
     return "expression";
@@ -39,9 +39,9 @@ bool isConstantName(std::string_view name) {
 }
 
 bool canAssign(const Expression& target) {
-  if (target.kind == Kind::Name) return !isConstantName(target.text);
-  if (target.kind == Kind::NamespaceAttribute) return true;
-  return target.kind == Kind::Tuple &&
+  if (target.kind == Node::Name) return !isConstantName(target.text);
+  if (target.kind == Node::NamespaceAttribute) return true;
+  return target.kind == Node::Tuple &&
          std::all_of(target.parts.begin(), target.parts.end(), [](const auto& part) { return canAssign(*part); });
 }
 
@@ -64,7 +64,7 @@ Nesting::Nesting(int& depth, int line) : m_depth(depth) {
   raise("RecursionError", fmt::format("the template is nested deeper than {} levels", deepestNesting), line);
 }
 
-ExpressionPtr ExpressionParser::make(Kind kind, int line) const {
+ExpressionPtr ExpressionParser::make(Node kind, int line) const {
   auto expression = std::make_unique<Expression>();
   expression->kind = kind;
   expression->line = line;
@@ -89,7 +89,7 @@ ExpressionPtr ExpressionParser::finished(ExpressionPtr expression) const {
 }
 
 ExpressionPtr ExpressionParser::binary(Operator op, ExpressionPtr left, ExpressionPtr right, int line) const {
-  auto expression = make(Kind::Binary, line);
+  auto expression = make(Node::Binary, line);
   expression->operators.push_back(op);
   expression->parts.push_back(std::move(left));
   expression->parts.push_back(std::move(right));
@@ -115,9 +115,10 @@ ExpressionPtr ExpressionParser::parseTuple(const TupleOptions& options) {
   if (!isTuple) {
     if (!items.empty()) return std::move(items.front());
     if (!options.parentheses)
-      syntaxError(fmt::format("Expected an expression, got {}", quoted(describe(m_stream.current()))), m_stream.line());
+      syntaxError(fmt::format("Expected an expression, got {}", inQuotes(describe(m_stream.current()))),
+                  m_stream.line());
   }
-  auto tuple = make(Kind::Tuple, line);
+  auto tuple = make(Node::Tuple, line);
   tuple->parts = std::move(items);
   return finished(std::move(tuple));
 }
@@ -136,7 +137,7 @@ ExpressionPtr ExpressionParser::parseTarget(const char* endName, bool namespaces
 
 ExpressionPtr ExpressionParser::parseTargetName() {
   const Token token = m_stream.expectAnyName();
-  auto target = make(Kind::Name, token.line);
+  auto target = make(Node::Name, token.line);
   target->text = token.text;
   target->name = m_names.idOf(token.text);
   if (!canAssign(*target)) syntaxError("can't assign to 'name'", token.line);
@@ -152,7 +153,7 @@ ExpressionPtr ExpressionParser::parseConditional() {
   int line = m_stream.line();
   ExpressionPtr value = parseOr();
   while (m_stream.skipName("if")) {
-    auto expression = make(Kind::Conditional, line);
+    auto expression = make(Node::Conditional, line);
     expression->parts.push_back(parseOr());
     expression->parts.push_back(std::move(value));
     if (m_stream.skipName("else")) {
@@ -171,7 +172,7 @@ ExpressionPtr ExpressionParser::parseOr() {
   int line = m_stream.line();
   ExpressionPtr left = parseAnd();
   while (m_stream.skipName("or")) {
-    auto expression = make(Kind::Or, line);
+    auto expression = make(Node::Or, line);
     expression->parts.push_back(std::move(left));
     expression->parts.push_back(parseAnd());
     left = finished(std::move(expression));
@@ -184,7 +185,7 @@ ExpressionPtr ExpressionParser::parseAnd() {
   int line = m_stream.line();
   ExpressionPtr left = parseNot();
   while (m_stream.skipName("and")) {
-    auto expression = make(Kind::And, line);
+    auto expression = make(Node::And, line);
     expression->parts.push_back(std::move(left));
     expression->parts.push_back(parseNot());
     left = finished(std::move(expression));
@@ -197,14 +198,14 @@ ExpressionPtr ExpressionParser::parseNot() {
   if (!m_stream.atName("not")) return parseCompare();
   const int line = m_stream.take().line;
   const Nesting nesting(m_depth, line);
-  auto expression = make(Kind::Not, line);
+  auto expression = make(Node::Not, line);
   expression->parts.push_back(parseNot());
   return finished(std::move(expression));
 }
 
 ExpressionPtr ExpressionParser::parseCompare() {
   const int line = m_stream.line();
-  auto expression = make(Kind::Compare, line);
+  auto expression = make(Node::Compare, line);
   expression->parts.push_back(parseSum());
   for (;;) {
     if (const auto op = comparison(m_stream.current())) {
@@ -239,7 +240,7 @@ ExpressionPtr ExpressionParser::parseSum() {
 
 ExpressionPtr ExpressionParser::parseConcat() {
   const int line = m_stream.line();
-  auto expression = make(Kind::Concat, line);
+  auto expression = make(Node::Concat, line);
   expression->parts.push_back(parseProduct());
   while (m_stream.skipOperator("~")) expression->parts.push_back(parseProduct());
   if (expression->parts.size() == 1) return std::move(expression->parts.front());
@@ -278,7 +279,7 @@ ExpressionPtr ExpressionParser::parseUnary(bool withFilters) {
   ExpressionPtr value;
   if (m_stream.atOperator("-") || m_stream.atOperator("+")) {
     const Nesting nesting(m_depth, line);
-    value = make(m_stream.take().text == "-" ? Kind::Negative : Kind::Positive, line);
+    value = make(m_stream.take().text == "-" ? Node::Negative : Node::Positive, line);
     value->parts.push_back(parseUnary(false));
     value = finished(std::move(value));
   } else {
@@ -291,17 +292,17 @@ ExpressionPtr ExpressionParser::parseUnary(bool withFilters) {
 ExpressionPtr ExpressionParser::parseNameOrConstant(bool namespaces) {
   const Token token = m_stream.take();
   if (isConstantName(token.text)) {
-    auto constant = make(Kind::Constant, token.line);
+    auto constant = make(Node::Constant, token.line);
     if (token.text != "none" && token.text != "None") constant->constant = token.text == "true" || token.text == "True";
     return constant;
   }
   if (namespaces && m_stream.skipOperator(".")) {
-    auto target = make(Kind::NamespaceAttribute, token.line);
+    auto target = make(Node::NamespaceAttribute, token.line);
     target->name = m_names.idOf(token.text);
     target->text = m_stream.expectAnyName().text;
     return target;
   }
-  auto name = make(Kind::Name, token.line);
+  auto name = make(Node::Name, token.line);
   name->text = token.text;
   name->name = m_names.idOf(token.text);
   m_namesRead.insert(token.text);
@@ -316,17 +317,17 @@ ExpressionPtr ExpressionParser::parsePrimary(bool namespaces) {
   case TokenKind::String: {
     std::string text;
     while (m_stream.at(TokenKind::String)) text += m_stream.take().text;
-    auto constant = make(Kind::Constant, line);
+    auto constant = make(Node::Constant, line);
     constant->constant = std::move(text);
     return constant;
   }
   case TokenKind::Integer: {
-    auto constant = make(Kind::Constant, line);
+    auto constant = make(Node::Constant, line);
     constant->constant = m_stream.take().integer;
     return constant;
   }
   case TokenKind::Float: {
-    auto constant = make(Kind::Constant, line);
+    auto constant = make(Node::Constant, line);
     constant->constant = m_stream.take().number;
     return constant;
   }
@@ -346,11 +347,11 @@ ExpressionPtr ExpressionParser::parsePrimary(bool namespaces) {
   default:
     break;
   }
-  syntaxError(fmt::format("unexpected {}", quoted(describe(m_stream.current()))), line);
+  syntaxError(fmt::format("unexpected {}", inQuotes(describe(m_stream.current()))), line);
 }
 
 ExpressionPtr ExpressionParser::parseList() {
-  auto list = make(Kind::List, m_stream.expectOperator("[").line);
+  auto list = make(Node::List, m_stream.expectOperator("[").line);
   while (!m_stream.atOperator("]")) {
     if (!list->parts.empty()) m_stream.expectOperator(",");
     if (m_stream.atOperator("]")) break;
@@ -361,7 +362,7 @@ ExpressionPtr ExpressionParser::parseList() {
 }
 
 ExpressionPtr ExpressionParser::parseDict() {
-  auto dict = make(Kind::Dict, m_stream.expectOperator("{").line);
+  auto dict = make(Node::Dict, m_stream.expectOperator("{").line);
   while (!m_stream.atOperator("}")) {
     if (!dict->parts.empty()) m_stream.expectOperator(",");
     if (m_stream.atOperator("}")) break;
@@ -402,15 +403,15 @@ ExpressionPtr ExpressionParser::parseSubscript(ExpressionPtr operand) {
   if (token.text == ".") {
     const Token attribute = m_stream.take();
     if (attribute.kind == TokenKind::Name) {
-      auto expression = make(Kind::Attribute, token.line);
+      auto expression = make(Node::Attribute, token.line);
       expression->text = attribute.text;
       expression->parts.push_back(std::move(operand));
       return finished(std::move(expression));
     }
     if (attribute.kind != TokenKind::Integer) syntaxError("expected name or number", attribute.line);
-    auto index = make(Kind::Constant, attribute.line);
+    auto index = make(Node::Constant, attribute.line);
     index->constant = attribute.integer;
-    auto expression = make(Kind::Item, token.line);
+    auto expression = make(Node::Item, token.line);
     expression->parts.push_back(std::move(operand));
     expression->parts.push_back(std::move(index));
     return finished(std::move(expression));
@@ -421,12 +422,12 @@ ExpressionPtr ExpressionParser::parseSubscript(ExpressionPtr operand) {
     indices.push_back(parseSubscribed());
   }
   m_stream.expectOperator("]");
-  auto expression = make(Kind::Item, token.line);
+  auto expression = make(Node::Item, token.line);
   expression->parts.push_back(std::move(operand));
   if (indices.size() == 1) {
     expression->parts.push_back(std::move(indices.front()));
   } else {
-    auto tuple = make(Kind::Tuple, token.line);
+    auto tuple = make(Node::Tuple, token.line);
     tuple->parts = std::move(indices);
     expression->parts.push_back(finished(std::move(tuple)));
   }
@@ -442,7 +443,7 @@ ExpressionPtr ExpressionParser::parseSubscribed() {
   }
   m_stream.take();
   const auto atPartEnd = [&] { return m_stream.atOperator("]") || m_stream.atOperator(","); };
-  auto slice = make(Kind::Slice, line);
+  auto slice = make(Node::Slice, line);
   slice->parts.push_back(std::move(start));
   slice->parts.push_back(m_stream.atOperator(":") || atPartEnd() ? nullptr : parseExpression());
   slice->parts.push_back(m_stream.skipOperator(":") && !atPartEnd() ? parseExpression() : nullptr);
@@ -483,7 +484,7 @@ ArgumentList ExpressionParser::parseArguments() {
 }
 
 ExpressionPtr ExpressionParser::parseCall(ExpressionPtr callee) {
-  auto call = make(Kind::Call, m_stream.line());
+  auto call = make(Node::Call, m_stream.line());
   call->parts.push_back(std::move(callee));
   call->arguments = parseArguments();
   return finished(std::move(call));
@@ -498,7 +499,7 @@ std::string ExpressionParser::parseDottedName() {
 ExpressionPtr ExpressionParser::parseFilters(ExpressionPtr operand, bool startsWithName) {
   while (startsWithName || m_stream.skipOperator("|")) {
     startsWithName = false;
-    auto filter = make(Kind::Filter, m_stream.line());
+    auto filter = make(Node::Filter, m_stream.line());
     filter->text = parseDottedName();
     filter->parts.push_back(std::move(operand));
     if (m_stream.atOperator("(")) filter->arguments = parseArguments();
@@ -510,7 +511,7 @@ ExpressionPtr ExpressionParser::parseFilters(ExpressionPtr operand, bool startsW
 ExpressionPtr ExpressionParser::parseTest(ExpressionPtr operand) {
   const int line = m_stream.take().line;
   const bool negated = m_stream.skipName("not");
-  auto test = make(Kind::Test, line);
+  auto test = make(Node::Test, line);
   test->text = parseDottedName();
   test->parts.push_back(std::move(operand));
   const TokenKind kind = m_stream.current().kind;
@@ -524,7 +525,7 @@ ExpressionPtr ExpressionParser::parseTest(ExpressionPtr operand) {
   }
   ExpressionPtr result = finished(std::move(test));
   if (!negated) return result;
-  auto inverse = make(Kind::Not, line);
+  auto inverse = make(Node::Not, line);
   inverse->parts.push_back(std::move(result));
   return finished(std::move(inverse));
 }

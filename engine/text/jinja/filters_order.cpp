@@ -152,7 +152,7 @@ Value sum(Runtime& runtime, Arguments& arguments) {
   return total;
 }
 
-constexpr NamedFilter known[] = {
+constexpr NamedFilter orderTable[] = {
     {"sort", &sort},         {"dictsort", &dictsort}, {"unique", &unique}, {"min", &extreme<false>},
     {"max", &extreme<true>}, {"groupby", &groupby},   {"sum", &sum},
 };
@@ -160,7 +160,7 @@ constexpr NamedFilter known[] = {
 } // namespace
 
 std::span<const NamedFilter> orderFilters() {
-  return known;
+  return orderTable;
 }
 
 } // namespace millrace::jinja

@@ -116,7 +116,7 @@ Value map(Runtime& runtime, Arguments& arguments) {
         // Found when the first item is asked for, as everything that is lazy.
         return heap.iterator("generator", &value, [value, name = name](Value&) -> bool {
           if (!truth(value)) return false;
-          raise("FilterArgumentError", fmt::format("Unexpected keyword argument {}", quoted(name)));
+          raise("FilterArgumentError", fmt::format("Unexpected keyword argument {}", inQuotes(name)));
         });
       }
     }
@@ -234,7 +234,7 @@ Value notForChats(Runtime&, Arguments&) {
   raise("TemplateRuntimeError", "the filters random and urlize are not supported in chat templates");
 }
 
-constexpr NamedFilter known[] = {
+constexpr NamedFilter sequenceTable[] = {
     {"list", &list},
     {"first", &first},
     {"last", &last},
@@ -254,7 +254,7 @@ constexpr NamedFilter known[] = {
 } // namespace
 
 std::span<const NamedFilter> sequenceFilters() {
-  return known;
+  return sequenceTable;
 }
 
 } // namespace millrace::jinja

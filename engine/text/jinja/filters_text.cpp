@@ -318,7 +318,7 @@ Value xmlattr(Runtime& runtime, Arguments& arguments) {
     if (value.is(Kind::None) || value.is(Kind::Undefined)) continue;
     if (!key.isString()) raise("TypeError", "expected string or bytes-like object, got '" + typeName(key) + "'");
     if (key.text().find_first_of(" \t\n\r\f\v/>=") != std::string_view::npos)
-      raise("ValueError", fmt::format("Invalid character in attribute name: {}", quoted(key.text())));
+      raise("ValueError", fmt::format("Invalid character in attribute name: {}", inQuotes(key.text())));
     if (!text.empty()) text += ' ';
     text += fmt::format("{}=\"{}\"", escaped(heap, key).text(), escaped(heap, value).text());
   }
@@ -351,7 +351,7 @@ Value tojson(Runtime& runtime, Arguments& arguments) {
   return runtime.heap().string(toJson(runtime.heap(), bound[0], style));
 }
 
-constexpr NamedFilter known[] = {
+constexpr NamedFilter textTable[] = {
     {"upper", &upper},
     {"lower", &lower},
     {"capitalize", &capitalize},
@@ -379,7 +379,7 @@ constexpr NamedFilter known[] = {
 } // namespace
 
 std::span<const NamedFilter> textFilters() {
-  return known;
+  return textTable;
 }
 
 } // namespace millrace::jinja

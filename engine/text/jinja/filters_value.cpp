@@ -123,7 +123,7 @@ Value fileSize(Runtime& runtime, Arguments& arguments) {
                                        : std::nullopt;
   if (!real) {
     if (value.isString())
-      raise("ValueError", fmt::format("could not convert string to float: {}", quoted(value.text())));
+      raise("ValueError", fmt::format("could not convert string to float: {}", inQuotes(value.text())));
     raise("TypeError", fmt::format("float() argument must be a string or a real number, not '{}'", typeName(value)));
   }
   const bool binary = bound.truthOr(1, false);
@@ -154,7 +154,7 @@ Value prettyPrint(Runtime& runtime, Arguments& arguments) {
   return runtime.heap().string(represent(runtime.heap(), bound[0]));
 }
 
-constexpr NamedFilter known[] = {
+constexpr NamedFilter valueTable[] = {
     {"abs", &absolute},        {"attr", &attr},          {"d", &byDefault},        {"default", &byDefault},
     {"int", &toInt},           {"float", &toFloat},      {"round", &round},        {"filesizeformat", &fileSize},
     {"length", &lengthFilter}, {"count", &lengthFilter}, {"pprint", &prettyPrint},
@@ -163,7 +163,7 @@ constexpr NamedFilter known[] = {
 } // namespace
 
 std::span<const NamedFilter> valueFilters() {
-  return known;
+  return valueTable;
 }
 
 } // namespace millrace::jinja

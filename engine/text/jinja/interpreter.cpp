@@ -42,7 +42,7 @@ Value Interpreter::undefinedName(NameId name) {
   const auto index = static_cast<std::size_t>(name);
   m_undefinedNames.resize(m_parsed.names.size());
   if (!m_undefinedNames[index])
-    m_undefinedNames[index] = m_heap.undefined(fmt::format("{} is undefined", quoted(m_parsed.names[index])));
+    m_undefinedNames[index] = m_heap.undefined(fmt::format("{} is undefined", inQuotes(m_parsed.names[index])));
   return *m_undefinedNames[index];
 }
 

@@ -190,7 +190,7 @@ class Lexer {
         const std::string_view here = rest();
         const std::string character(
             here.substr(0, static_cast<std::size_t>(utf8Length(static_cast<unsigned char>(here[0])))));
-        syntaxError(fmt::format("unexpected char {} at {}", quoted(character), codePoints(m_text.substr(0, m_at))),
+        syntaxError(fmt::format("unexpected char {} at {}", inQuotes(character), codePoints(m_text.substr(0, m_at))),
                     m_line);
       }
     }

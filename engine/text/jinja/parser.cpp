@@ -95,9 +95,9 @@ class Parser {
       misplaced = misplaced || (tag != nullptr && std::find(ends.begin(), ends.end(), *tag) != ends.end());
     if (!m_ends.empty())
       for (const std::string& name : m_ends.back())
-        looking += fmt::format("{}{}", looking.empty() ? "" : " or ", quoted(name));
+        looking += fmt::format("{}{}", looking.empty() ? "" : " or ", inQuotes(name));
     std::string message =
-        tag == nullptr ? "Unexpected end of template." : fmt::format("Encountered unknown tag {}.", quoted(*tag));
+        tag == nullptr ? "Unexpected end of template." : fmt::format("Encountered unknown tag {}.", inQuotes(*tag));
     if (!looking.empty())
       message +=
           misplaced
@@ -106,7 +106,7 @@ class Parser {
                     looking)
               : fmt::format(" Jinja was looking for the following tags: {}.", looking);
     if (!m_tags.empty())
-      message += fmt::format(" The innermost block that needs to be closed is {}.", quoted(m_tags.back()));
+      message += fmt::format(" The innermost block that needs to be closed is {}.", inQuotes(m_tags.back()));
     syntaxError(std::move(message), line);
   }
 
@@ -301,7 +301,7 @@ class Parser {
                   "underscore instead.",
                   m_stream.line());
     if (!m_blocks.insert(block.text).second)
-      raise("TemplateAssertionError", fmt::format("block {} defined twice", quoted(block.text)), block.line);
+      raise("TemplateAssertionError", fmt::format("block {} defined twice", inQuotes(block.text)), block.line);
     block.body = parseWholeBody("endblock");
     if (required)
       for (const Statement& inner : block.body)
@@ -309,7 +309,7 @@ class Parser {
           syntaxError("Required blocks can only contain comments or whitespace", m_stream.line());
     m_stream.skipName(block.text);
     if (required)
-      raise("TemplateRuntimeError", fmt::format("Required block {} not found", quoted(block.text)), block.line);
+      raise("TemplateRuntimeError", fmt::format("Required block {} not found", inQuotes(block.text)), block.line);
     return block;
   }
 

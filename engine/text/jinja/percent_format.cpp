@@ -66,7 +66,7 @@ class PercentFormatter {
     if (!m_arguments.is(Kind::Dict)) raise("TypeError", "format requires a mapping");
     m_byName = true;
     const Value* value = find(*m_arguments.dict, name);
-    if (value == nullptr) raise("KeyError", quoted(name));
+    if (value == nullptr) raise("KeyError", inQuotes(name));
     return *value;
   }
 

@@ -48,7 +48,7 @@ class Representer {
       m_out += floatText(value.number);
       break;
     case Kind::String:
-      m_out += value.markup ? fmt::format("Markup({})", quoted(value.text())) : quoted(value.text());
+      m_out += value.markup ? fmt::format("Markup({})", inQuotes(value.text())) : inQuotes(value.text());
       break;
     case Kind::List:
       appendItems("[", value.list->items, "]");
@@ -72,7 +72,7 @@ class Representer {
       appendNamespace(*value.ns);
       return;
     case Kind::Macro:
-      m_out += fmt::format("<Macro {}>", value.macro->name.empty() ? "anonymous" : quoted(value.macro->name));
+      m_out += fmt::format("<Macro {}>", value.macro->name.empty() ? "anonymous" : inQuotes(value.macro->name));
       break;
     case Kind::Loop:
       m_out += fmt::format("<LoopContext {}/{}>", value.loop->index(), value.loop->length());
@@ -141,7 +141,7 @@ class Representer {
     m_out += "<Namespace {";
     for (std::size_t i = 0; i < ns.attributes.size(); ++i) {
       if (i > 0) m_out += ", ";
-      m_out += quoted(ns.attributes[i].first) + ": ";
+      m_out += inQuotes(ns.attributes[i].first) + ": ";
       append(ns.attributes[i].second);
     }
     m_out += "}>";

@@ -122,7 +122,7 @@ Value compared(Runtime& runtime, Arguments& arguments) {
   return Value::of(compare(runtime.heap(), op, arguments.positional[0], arguments.positional[1]));
 }
 
-constexpr NamedFilter known[] = {
+constexpr NamedFilter testTable[] = {
     {"defined", &simple<&isDefined>},
     {"undefined", &simple<&isUndefined>},
     {"none", &simple<&isNone>},
@@ -167,7 +167,7 @@ constexpr NamedFilter known[] = {
 } // namespace
 
 FilterFunction findTest(std::string_view name) {
-  for (const NamedFilter& entry : known)
+  for (const NamedFilter& entry : testTable)
     if (entry.name == name) return entry.filter;
   return nullptr;
 }

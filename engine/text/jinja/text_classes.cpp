@@ -11,7 +11,7 @@ namespace millrace::jinja {
 
 namespace {
 
-UChar32 point(char32_t code) {
+UChar32 codePoint(char32_t code) {
   return static_cast<UChar32>(code);
 }
 
@@ -28,10 +28,10 @@ bool all(std::string_view text, const Property& property) {
 }
 
 bool isLetter(char32_t code) {
-  return (U_MASK(u_charType(point(code))) & U_GC_L_MASK) != 0;
+  return (U_MASK(u_charType(codePoint(code))) & U_GC_L_MASK) != 0;
 }
 int numericType(char32_t code) {
-  return u_getIntPropertyValue(point(code), UCHAR_NUMERIC_TYPE);
+  return u_getIntPropertyValue(codePoint(code), UCHAR_NUMERIC_TYPE);
 }
 bool isDecimalDigit(char32_t code) {
   return numericType(code) == U_NT_DECIMAL;
@@ -39,17 +39,17 @@ bool isDecimalDigit(char32_t code) {
 bool isAnyDigit(char32_t code) {
   return isDecimalDigit(code) || numericType(code) == U_NT_DIGIT;
 }
-bool isNumber(char32_t code) {
+bool hasNumericValue(char32_t code) {
   return numericType(code) != U_NT_NONE;
 }
 bool isUpperCharacter(char32_t code) {
-  return u_hasBinaryProperty(point(code), UCHAR_UPPERCASE) != 0;
+  return u_hasBinaryProperty(codePoint(code), UCHAR_UPPERCASE) != 0;
 }
 bool isLowerCharacter(char32_t code) {
-  return u_hasBinaryProperty(point(code), UCHAR_LOWERCASE) != 0;
+  return u_hasBinaryProperty(codePoint(code), UCHAR_LOWERCASE) != 0;
 }
 bool isTitleCharacter(char32_t code) {
-  return u_charType(point(code)) == U_TITLECASE_LETTER;
+  return u_charType(codePoint(code)) == U_TITLECASE_LETTER;
 }
 
 /// All cased characters are of one kind, and there are some.
@@ -70,7 +70,7 @@ bool isAlpha(std::string_view text) {
   return all(text, isLetter);
 }
 bool isAlnum(std::string_view text) {
-  return all(text, [](char32_t code) { return isLetter(code) || isNumber(code); });
+  return all(text, [](char32_t code) { return isLetter(code) || hasNumericValue(code); });
 }
 bool isDigitText(std::string_view text) {
   return all(text, isAnyDigit);
@@ -79,7 +79,7 @@ bool isDecimal(std::string_view text) {
   return all(text, isDecimalDigit);
 }
 bool isNumericText(std::string_view text) {
-  return all(text, isNumber);
+  return all(text, hasNumericValue);
 }
 bool isSpace(std::string_view text) {
   return all(text, isPythonSpace);

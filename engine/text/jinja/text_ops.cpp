@@ -1,5 +1,6 @@
 #include "text/jinja/text_ops.h"
 
+#include "text/jinja/text_classes.h"
 #include "text/utf8.h"
 
 #include <algorithm>
@@ -24,10 +25,6 @@ void forEachCharacter(std::string_view text, const Function& function) {
     function(readUtf8(text.data() + at, length), text.substr(at, static_cast<std::size_t>(length)));
     at += static_cast<std::size_t>(length);
   }
-}
-
-bool isAscii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
 icu::UnicodeString toIcu(std::string_view text) {
@@ -245,7 +242,7 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
   return result.append(text.substr(at));
 }
 
-std::string quoted(std::string_view text) {
+std::string inQuotes(std::string_view text) {
   const char quote = text.find('\'') != std::string_view::npos && text.find('"') == std::string_view::npos ? '"' : '\'';
   std::string result(1, quote);
   forEachCharacter(text, [&](char32_t code, std::string_view character) {

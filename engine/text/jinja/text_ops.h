@@ -45,6 +45,6 @@ std::string swapCase(std::string_view text);
 std::string replaced(std::string_view text, std::string_view from, std::string_view to, std::int64_t count);
 
 /// repr() of a str.
-std::string quoted(std::string_view text);
+std::string inQuotes(std::string_view text);
 
 } // namespace millrace::jinja

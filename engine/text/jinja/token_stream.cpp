@@ -25,8 +25,8 @@ bool TokenStream::skipName(std::string_view name) {
 }
 
 void TokenStream::unexpected(std::string_view expected) const {
-  if (atEnd()) syntaxError(fmt::format("unexpected end of template, expected {}.", quoted(expected)), line());
-  syntaxError(fmt::format("expected token {}, got {}", quoted(expected), quoted(describe(current()))), line());
+  if (atEnd()) syntaxError(fmt::format("unexpected end of template, expected {}.", inQuotes(expected)), line());
+  syntaxError(fmt::format("expected token {}, got {}", inQuotes(expected), inQuotes(describe(current()))), line());
 }
 
 Token TokenStream::expect(TokenKind kind, const char* called) {

@@ -217,7 +217,7 @@ Value Heap::undefined(std::string message, bool unsafe) {
 }
 
 Value Heap::undefinedAttribute(const Value& of, std::string_view name) {
-  return undefined(fmt::format("{} has no attribute {}", quoted(describeObject(of)), quoted(name)));
+  return undefined(fmt::format("{} has no attribute {}", inQuotes(describeObject(of)), inQuotes(name)));
 }
 
 std::string typeName(const Value& value) {
