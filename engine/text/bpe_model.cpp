@@ -12,8 +12,9 @@ namespace millrace {
 namespace {
 constexpr std::size_t shortPiece = 24; // up to here looking through all pairs is faster than a heap
 constexpr std::int32_t mergedAway = -2;
+constexpr std::string_view wordMark = "\xE2\x96\x81"; // U+2581, how SentencePiece writes a space
 
-std::string quoted(std::string_view token) {
+std::string shownToken(std::string_view token) {
   std::string shown;
   appendRepairedUtf8(token.substr(0, 60), shown);
   return fmt::format("'{}'", shown);
@@ -30,8 +31,8 @@ Result<BpeModel> BpeModel::build(std::vector<std::pair<std::string, std::int32_t
   std::int32_t largest = 0;
   for (const auto& [token, id] : vocabulary) {
     if (id < 0 || id >= bound)
-      return badInput(fmt::format("{}.vocab: {} has the id {}, expected 0 to {} for {} tokens", where, quoted(token),
-                                  id, bound - 1, vocabulary.size()));
+      return badInput(fmt::format("{}.vocab: {} has the id {}, expected 0 to {} for {} tokens", where,
+                                  shownToken(token), id, bound - 1, vocabulary.size()));
     largest = std::max(largest, id);
   }
   model.m_tokens.resize(static_cast<std::size_t>(largest) + 1);
@@ -40,20 +41,23 @@ Result<BpeModel> BpeModel::build(std::vector<std::pair<std::string, std::int32_t
   for (auto& [token, id] : vocabulary) {
     const auto slot = static_cast<std::size_t>(id);
     if (taken[slot])
-      return badInput(fmt::format("{}.vocab: {} and {} have the same id {}", where, quoted(model.m_tokens[slot]),
-                                  quoted(token), id));
+      return badInput(fmt::format("{}.vocab: {} and {} have the same id {}", where, shownToken(model.m_tokens[slot]),
+                                  shownToken(token), id));
     taken[slot] = true;
     model.m_tokens[slot] = token;
     if (!model.m_ids.emplace(std::move(token), id).second)
-      return badInput(fmt::format("{}.vocab: {} appears twice", where, quoted(model.m_tokens[slot])));
+      return badInput(fmt::format("{}.vocab: {} appears twice", where, shownToken(model.m_tokens[slot])));
   }
 
+  const BpeOptions& given = model.m_options;
+  model.m_cuts = !given.onBytes && !given.ignoreMerges && given.continuingPrefix.empty() && given.wordSuffix.empty();
+  model.m_cutsAtMark = model.m_cuts && model.idOf(wordMark).has_value();
   model.m_merges = PairTable(merges.size());
   for (std::size_t rank = 0; rank < merges.size(); ++rank) {
     const auto& [left, right] = merges[rank];
     const std::size_t skip = model.m_options.continuingPrefix.size();
     if (right.size() < skip)
-      return badInput(fmt::format("{}.merges[{}]: {} lacks the prefix '{}'", where, rank, quoted(right),
+      return badInput(fmt::format("{}.merges[{}]: {} lacks the prefix '{}'", where, rank, shownToken(right),
                                   model.m_options.continuingPrefix));
     const std::string merged = left + right.substr(skip);
     const auto a = model.idOf(left);
@@ -61,17 +65,22 @@ Result<BpeModel> BpeModel::build(std::vector<std::pair<std::string, std::int32_t
     const auto c = model.idOf(merged);
     if (!a || !b || !c)
       return badInput(fmt::format("{}.merges[{}]: {} is not in the vocabulary", where, rank,
-                                  quoted(!a   ? left
-                                         : !b ? right
-                                              : merged)));
+                                  shownToken(!a   ? left
+                                             : !b ? right
+                                                  : merged)));
     model.m_merges.insert(*a, *b, static_cast<std::uint32_t>(rank), *c);
+    if (right.starts_with(wordMark) && !left.ends_with(wordMark)) model.m_cutsAtMark = false;
+    if (left.empty() || right.empty()) continue;
+    const auto last = static_cast<unsigned char>(left.back());
+    const auto first = static_cast<unsigned char>(right.front());
+    if (last < 128 && first < 128) model.m_joins[last].set(first);
   }
 
   if (!model.m_options.unknownToken.empty()) {
     const auto unknown = model.idOf(model.m_options.unknownToken);
     if (!unknown)
       return badInput(
-          fmt::format("{}.unk_token: {} is not in the vocabulary", where, quoted(model.m_options.unknownToken)));
+          fmt::format("{}.unk_token: {} is not in the vocabulary", where, shownToken(model.m_options.unknownToken)));
     model.m_unknown = *unknown;
   }
   for (int byte = 0; byte < 256; ++byte) {
@@ -82,6 +91,10 @@ Result<BpeModel> BpeModel::build(std::vector<std::pair<std::string, std::int32_t
     model.m_fallbackIds[slot] = model.idOf(fmt::format("<0x{:02X}>", byte)).value_or(-1);
     if (byte < 128) model.m_asciiIds[slot] = model.idOf(std::string(1, static_cast<char>(byte))).value_or(-1);
   }
+  // Characters without a token of their own become unknown ones, which may fuse with their neighbours.
+  for (std::size_t a = 0; a < 128; ++a)
+    for (std::size_t b = 0; b < 128; ++b)
+      if (model.m_asciiIds[a] < 0 || model.m_asciiIds[b] < 0) model.m_joins[a].set(b);
   if (model.m_options.onBytes && model.m_options.ignoreMerges)
     for (const auto& [token, id] : model.m_ids)
       if (auto bytes = byteLevelBytes(token)) model.m_idsByBytes.emplace(std::move(*bytes), id);
@@ -95,6 +108,32 @@ std::optional<std::int32_t> BpeModel::idOf(std::string_view token) const {
 }
 
 void BpeModel::encode(std::string_view piece, BpeScratch& scratch, std::vector<std::int32_t>& out) const {
+  if (!m_cuts) return encodeWord(piece, scratch, out);
+  // SentencePiece-style files leave a text in one piece. Cut where no merge reaches over, its parts give the same ids,
+  // and most of them are remembered.
+  for (std::size_t begin = 0; begin < piece.size();) {
+    const std::size_t end = wordEnd(piece, begin);
+    encodeWord(piece.substr(begin, end - begin), scratch, out);
+    begin = end;
+  }
+}
+
+std::size_t BpeModel::wordEnd(std::string_view piece, std::size_t begin) const {
+  std::size_t at = begin;
+  while (piece.substr(at).starts_with(wordMark)) at += wordMark.size(); // the word's own
+  for (unsigned char before = 0x80; at < piece.size(); ++at) {
+    const auto c = static_cast<unsigned char>(piece[at]);
+    if (c < 128) {
+      if (before < 128 && !m_joins[before][c]) return at;
+    } else if (m_cutsAtMark && at > begin && piece.substr(at).starts_with(wordMark)) {
+      return at;
+    }
+    before = c;
+  }
+  return piece.size();
+}
+
+void BpeModel::encodeWord(std::string_view piece, BpeScratch& scratch, std::vector<std::int32_t>& out) const {
   if (piece.empty()) return;
   WordCache::Entry* slot = nullptr;
   if (piece.size() <= WordCache::longestPiece) {

@@ -7,6 +7,7 @@
 #include "text/word_cache.h"
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -79,6 +80,8 @@ class BpeModel {
 
  private:
   BpeModel() = default;
+  std::size_t wordEnd(std::string_view piece, std::size_t begin) const;
+  void encodeWord(std::string_view word, BpeScratch& scratch, std::vector<std::int32_t>& out) const;
   void appendSymbols(std::string_view piece, std::vector<std::int32_t>& ids) const;
   void appendSymbolsOfBytes(std::string_view piece, std::vector<std::int32_t>& ids) const;
   void mergeShort(BpeScratch& scratch) const;
@@ -93,6 +96,10 @@ class BpeModel {
   std::array<std::int32_t, 256> m_fallbackIds = {}; ///< <0xNN>, -1: none
   std::array<std::int32_t, 128> m_asciiIds = {};    ///< single ASCII characters, -1: none
   std::int32_t m_unknown = -1;
+  // Where texts come in one piece, as in SentencePiece-style files: places that no merge reaches over.
+  bool m_cuts = false;                       ///< such places are looked for at all
+  bool m_cutsAtMark = false;                 ///< in front of the mark that begins a word
+  std::array<std::bitset<128>, 128> m_joins; ///< ASCII characters that some merge joins with the one behind them
 };
 
 } // namespace millrace

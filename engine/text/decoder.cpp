@@ -113,6 +113,24 @@ class MetaspaceDecoder final : public Decoder {
   bool m_dropsFirst;
 };
 
+/// The suffix that ends a word becomes the space behind it, and nothing behind the last.
+class BpeDecoder final : public Decoder {
+ public:
+  explicit BpeDecoder(const std::string& suffix) : m_spaces(suffix, " "), m_nothing(suffix, "") {}
+  void apply(std::vector<std::string>& tokens) const override {
+    if (tokens.empty()) return;
+    std::vector<std::string> last(1, std::move(tokens.back()));
+    tokens.pop_back();
+    m_spaces.apply(tokens);
+    m_nothing.apply(last);
+    tokens.push_back(std::move(last.front()));
+  }
+
+ private:
+  ReplaceDecoder m_spaces;
+  ReplaceDecoder m_nothing;
+};
+
 class DecoderSequence final : public Decoder {
  public:
   explicit DecoderSequence(std::vector<std::unique_ptr<Decoder>> parts) : m_parts(std::move(parts)) {}
@@ -169,6 +187,10 @@ Result<std::unique_ptr<Decoder>> makeDecoder(const Json& description, const std:
       return badInput(fmt::format(
           "{}.pattern: expected {{\"String\": text}}; other patterns are not supported in decoders", where));
     made = std::make_unique<ReplaceDecoder>(pattern["String"].get<std::string>(), reader.text("content", ""));
+  } else if (type == "BPEDecoder") {
+    const std::string suffix = reader.text("suffix", "</w>");
+    if (suffix.empty()) return badInput(fmt::format("{}.suffix: expected what ends a word", where));
+    made = std::make_unique<BpeDecoder>(suffix);
   } else if (type == "Metaspace") {
     const std::string replacement = reader.text("replacement", "\xE2\x96\x81");
     if (replacement.empty()) return badInput(fmt::format("{}.replacement: expected one character", where));
@@ -186,8 +208,9 @@ Result<std::unique_ptr<Decoder>> makeDecoder(const Json& description, const std:
     }
     made = std::make_unique<DecoderSequence>(std::move(parts));
   } else {
-    return unsupportedComponent(where, description,
-                                {"ByteLevel", "ByteFallback", "Fuse", "Strip", "Replace", "Metaspace", "Sequence"});
+    return unsupportedComponent(
+        where, description,
+        {"ByteLevel", "ByteFallback", "Fuse", "Strip", "Replace", "Metaspace", "BPEDecoder", "Sequence"});
   }
   MILLRACE_CHECK(reader.finish());
   return made;

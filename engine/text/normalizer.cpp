@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <unicode/bytestream.h>
 #include <unicode/normalizer2.h>
+#include <unicode/uniset.h>
 
 namespace millrace {
 
@@ -18,10 +19,12 @@ bool isAscii(std::string_view text) {
   return std::none_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
 }
 
-/// NFC, NFD, NFKC, NFKD by ICU.
+/// NFC, NFD, NFKC, NFKD by ICU, of the characters of Unicode 9: those that came later stay as they are, since Hugging
+/// Face's tables do not know them.
 class UnicodeForm final : public Normalizer {
  public:
-  explicit UnicodeForm(const icu::Normalizer2* form) : m_form(form) {}
+  UnicodeForm(const icu::Normalizer2* form, std::unique_ptr<icu::UnicodeSet> known)
+      : m_form(form), m_known(std::move(known)), m_filtered(*form, *m_known) {}
 
   Status apply(NormalizedText& normalized, RegexScratch&) const override {
     std::string& text = normalized.text;
@@ -30,8 +33,8 @@ class UnicodeForm final : public Normalizer {
     icu::StringByteSink<std::string> sink(&out,
                                           static_cast<std::int32_t>(std::min<std::size_t>(text.size(), INT32_MAX)));
     if (text.size() > INT32_MAX) return badInput("a text of more than 2 GiB cannot be normalized in one piece");
-    m_form->normalizeUTF8(0, icu::StringPiece(text.data(), static_cast<std::int32_t>(text.size())), sink, nullptr,
-                          code);
+    m_filtered.normalizeUTF8(0, icu::StringPiece(text.data(), static_cast<std::int32_t>(text.size())), sink, nullptr,
+                             code);
     if (U_FAILURE(code)) return failed(fmt::format("Unicode normalization: {}", u_errorName(code)));
     text = std::move(out);
     return {};
@@ -40,6 +43,7 @@ class UnicodeForm final : public Normalizer {
     if (isAscii(text)) return true;
     if (text.size() > INT32_MAX) return false;
     UErrorCode code = U_ZERO_ERROR;
+    // Of all characters, which is faster and no less true.
     return m_form->isNormalizedUTF8(icu::StringPiece(text.data(), static_cast<std::int32_t>(text.size())), code) != 0 &&
            U_SUCCESS(code);
   }
@@ -47,6 +51,8 @@ class UnicodeForm final : public Normalizer {
 
  private:
   const icu::Normalizer2* m_form; // owned by ICU
+  std::unique_ptr<icu::UnicodeSet> m_known;
+  icu::FilteredNormalizer2 m_filtered;
 };
 
 class Lowercase final : public Normalizer {
@@ -214,7 +220,10 @@ Result<std::unique_ptr<Normalizer>> makeUnicodeForm(const std::string& type) {
                                  : type == "NFKC" ? icu::Normalizer2::getNFKCInstance(code)
                                                   : icu::Normalizer2::getNFKDInstance(code);
   if (U_FAILURE(code)) return failed(fmt::format("ICU has no data for {}: {}", type, u_errorName(code)));
-  return std::make_unique<UnicodeForm>(form);
+  auto known = std::make_unique<icu::UnicodeSet>(icu::UnicodeString::fromUTF8("[:age=9.0:]"), code);
+  if (U_FAILURE(code)) return failed(fmt::format("ICU has no ages of characters: {}", u_errorName(code)));
+  known->freeze();
+  return std::make_unique<UnicodeForm>(form, std::move(known));
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 
 #include "text/pattern.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace millrace {
@@ -31,6 +32,12 @@ class Template final : public PostProcessor {
       ids.insert(ids.end(), added.begin(), added.end());
     }
   }
+  std::int32_t largestId() const override {
+    std::int32_t largest = -1;
+    for (const Part& part : m_parts)
+      for (const std::int32_t id : part.ids) largest = std::max(largest, id);
+    return largest;
+  }
 
  private:
   std::vector<Part> m_parts;
@@ -41,6 +48,11 @@ class PostProcessorSequence final : public PostProcessor {
   explicit PostProcessorSequence(std::vector<std::unique_ptr<PostProcessor>> parts) : m_parts(std::move(parts)) {}
   void apply(std::vector<std::int32_t>& ids, std::size_t from) const override {
     for (const auto& part : m_parts) part->apply(ids, from);
+  }
+  std::int32_t largestId() const override {
+    std::int32_t largest = -1;
+    for (const auto& part : m_parts) largest = std::max(largest, part->largestId());
+    return largest;
   }
 
  private:

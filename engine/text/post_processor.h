@@ -15,6 +15,8 @@ class PostProcessor {
   virtual ~PostProcessor() = default;
   /// ids[from...] is the encoding of one text.
   virtual void apply(std::vector<std::int32_t>& ids, std::size_t from) const = 0;
+  /// The largest id that it adds; -1: it adds none.
+  virtual std::int32_t largestId() const { return -1; }
 };
 
 /// Builds what the `post_processor` value of a tokenizer.json describes, for single texts; null for JSON null.

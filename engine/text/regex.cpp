@@ -191,8 +191,14 @@ class Translator {
   Status classCharacter() {
     if (m_pattern.substr(m_at, 2) == "&&")
       return badInput(fmt::format("the class intersection && is not supported (at character {})", m_at));
-    if (peek() == '[' && peek(1) != ':')
-      return badInput(fmt::format("a class inside a class is not supported (at character {})", m_at));
+    if (peek() == '[' && peek(1) != ':') {
+      // Its members are those of the class around it as well.
+      if (peek(1) == '^' || peek(1) == ']')
+        return badInput(fmt::format("[{} inside a class is not supported (at character {})", peek(1), m_at));
+      ++m_innerClasses;
+      ++m_at;
+      return {};
+    }
     if (peek() == '[') {
       const std::size_t end = m_pattern.find(":]", m_at);
       if (end == std::string_view::npos)
@@ -201,7 +207,14 @@ class Translator {
       m_at = end + 2;
       return {};
     }
+    if (peek() == ']' && m_innerClasses > 0) {
+      --m_innerClasses;
+      m_innerEnd = ++m_at;
+      return {};
+    }
     if (peek() == ']') m_inClass = false;
+    // A hyphen between two classes is one of the members, not a range.
+    if (peek() == '-' && ((peek(1) == '[' && peek(2) != ':') || m_innerEnd == m_at)) m_out += '\\';
     take(1);
     return {};
   }
@@ -236,6 +249,8 @@ class Translator {
   std::string_view m_pattern;
   std::size_t m_at = 0;
   bool m_inClass = false;
+  int m_innerClasses = 0;            ///< open within the class
+  std::size_t m_innerEnd = 0;        ///< behind the last one that was closed
   std::vector<std::size_t> m_groups; ///< where in the output the open groups begin
   std::size_t m_atom = 0;            ///< and what a quantifier would repeat
   std::string m_out;

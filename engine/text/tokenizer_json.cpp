@@ -230,6 +230,11 @@ Result<Tokenizer> Tokenizer::parse(std::string_view json, const std::string& sou
     lineFeedInToken = lineFeedInToken || pattern.text.find('\n') != std::string::npos || token.singleWord;
   }
   impl->added = std::move(added);
+  // An id without an embedding would be read and trained beyond the table's end.
+  if (const std::int32_t largest = impl->postProcessor ? impl->postProcessor->largestId() : -1;
+      largest >= static_cast<std::int32_t>(impl->tokens.size()))
+    return badInput(fmt::format("{}: post_processor: adds the id {}, but the tokens of the file have ids up to {}",
+                                source, largest, impl->tokens.size() - 1));
   if (impl->byteLevelDecoder)
     for (const std::string& token : impl->shown) impl->bytes.push_back(byteLevelBytes(token).value_or(token));
   impl->worksByLine = !lineFeedInToken && (!impl->normalizer || impl->normalizer->worksByLine()) &&

@@ -60,6 +60,8 @@ bool isPunctuation(char32_t code) {
 }
 
 bool isMark(char32_t code) {
+  if (code == 0x1CF2 || code == 0x1CF3) return true; // were marks in Unicode 9
+  if (code == 0x111C9) return false;                 // was none
   return (U_MASK(u_charType(icu(code))) & U_GC_M_MASK) != 0 && isOfUnicode(code, 9);
 }
 

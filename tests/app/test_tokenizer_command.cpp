@@ -165,6 +165,108 @@ class TestTokenizerCommand : public QObject {
     QVERIFY2(outcome.error.contains(word), outcome.error.constData());
     QVERIFY(!QFile::exists(out));
   }
+
+  void rendersChatsAsTheReferenceDoes_data() {
+    QTest::addColumn<QString>("name");
+    for (const char* name :
+         {"chatml", "chatml_default_system", "gemma", "llama2", "llama3", "namespace_macro", "tools"})
+      QTest::newRow(name) << name;
+  }
+  void rendersChatsAsTheReferenceDoes() {
+    QFETCH(QString, name);
+    const QJsonObject golden =
+        QJsonDocument::fromJson(readFile(QStringLiteral(MILLRACE_TEST_DATA "/chat_templates/") + name + ".json"))
+            .object();
+    const QJsonArray cases = golden["cases"].toArray();
+    QVERIFY(cases.size() >= 10);
+    QTemporaryDir folder;
+    writeFile(folder.filePath("chat.jinja"), golden["template"].toString().toUtf8());
+    QByteArray input;
+    for (const QJsonValue& entry : cases)
+      input += QJsonDocument(entry["input"].toObject()).toJson(QJsonDocument::Compact) + "\n";
+    const Outcome outcome =
+        runProgram({"tokenizer", "chat", "--template", folder.filePath("chat.jinja"), "--jsonl"}, input);
+    QVERIFY2(outcome.code == 0, outcome.error.constData());
+    const QList<QByteArray> lines = outcome.lines();
+    QCOMPARE(lines.size(), cases.size());
+    for (qsizetype i = 0; i < lines.size(); ++i) {
+      QJsonObject expected = cases[i].toObject();
+      expected.remove("input");
+      QJsonObject got = QJsonDocument::fromJson(lines[i]).object();
+      // Qt sorts the keys of objects, and tools are printed in their order.
+      if (name == "tools" && cases[i]["input"].toObject().contains("tools")) {
+        QCOMPARE(got.keys(), expected.keys());
+        continue;
+      }
+      QCOMPARE(got, expected);
+    }
+  }
+
+  void rendersWithAModelsTemplate() {
+    QTemporaryDir folder;
+    writeFile(folder.filePath("tokenizer_config.json"),
+              "{\"bos_token\":\"<b>\",\"eos_token\":{\"content\":\"<e>\"},\"chat_template\":[{\"name\":\"default\","
+              "\"template\":\"{{ bos_token }}{{ messages[0].content }}{{ eos_token }}\"},{\"name\":\"tool_use\","
+              "\"template\":\"tools: {{ tools | tojson }}\"}]}");
+    const QByteArray line =
+        "{\"messages\":[{\"role\":\"user\",\"content\":\"Hi \u00e9\"}],\"tools\":[{\"b\":1,\"a\":2.0}]}\n";
+    const Outcome plain = runProgram({"tokenizer", "chat", "--model", folder.path(), "--jsonl"}, line);
+    QCOMPARE(plain.out, QByteArray("{\"rendered\":\"<b>Hi \xC3\xA9<e>\"}\n"));
+    const Outcome tools =
+        runProgram({"tokenizer", "chat", "--model", folder.path(), "--name", "tool_use", "--jsonl"}, line);
+    QCOMPARE(tools.out, QByteArray("{\"rendered\":\"tools: [{\\\"b\\\": 1, \\\"a\\\": 2.0}]\"}\n"));
+  }
+
+  void tellsWhatAssistantsSay() {
+    const Outcome outcome = runProgram({"tokenizer", "chat", "--built-in", "chatml", "--jsonl", "--ranges"},
+                                       "{\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"},{\"role\":"
+                                       "\"assistant\",\"content\":\"\u00e9\"}]}\n");
+    QVERIFY2(outcome.code == 0, outcome.error.constData());
+    const QByteArray text = outcome.object()["rendered"].toString().toUtf8();
+    const QJsonArray range = outcome.object()["assistant"].toArray()[0].toArray();
+    QCOMPARE(text.mid(range[0].toInt(), range[1].toInt() - range[0].toInt()), QByteArray("\xC3\xA9<|im_end|>"));
+  }
+
+  void everyChatLineIsAnswered() {
+    const QByteArray good = "{\"messages\":[]}\n";
+    const Outcome outcome = runProgram({"tokenizer", "chat", "--built-in", "chatml", "--jsonl"},
+                                       good + "hello\n[1]\n\n{\"messages\":5}\n" + good);
+    QVERIFY2(outcome.code == 0, outcome.error.constData());
+    const QList<QByteArray> lines = outcome.lines();
+    QCOMPARE(lines.size(), 6);
+    for (const int i : {0, 5}) QCOMPARE(lines[i], QByteArray("{\"rendered\":\"\"}"));
+    for (const int i : {1, 2, 3, 4}) QVERIFY2(lines[i].startsWith("{\"error\":\""), lines[i].constData());
+    QVERIFY(lines[1].contains("line 2") && lines[2].contains("line 3"));
+    QVERIFY2(lines[4].contains("TypeError: 'int' object is not iterable"), lines[4].constData());
+  }
+
+  void aBrokenTemplateIsNamed() {
+    QTemporaryDir folder;
+    writeFile(folder.filePath("broken.jinja"), "a\n{% if %}");
+    const Outcome outcome =
+        runProgram({"tokenizer", "chat", "--template", folder.filePath("broken.jinja"), "--jsonl"}, "{}\n{}\n");
+    QCOMPARE(outcome.code, 2);
+    QVERIFY2(isOneError(outcome, {"broken.jinja", "line 2"}), outcome.error.constData());
+    QCOMPARE(outcome.lines().size(), 2);
+    QVERIFY(outcome.lines()[0].startsWith("{\"error\":\"TemplateSyntaxError: "));
+  }
+
+  void chatNeedsOneTemplate_data() {
+    QTest::addColumn<QStringList>("options");
+    QTest::newRow("none") << QStringList{};
+    QTest::newRow("two") << QStringList{"--built-in", "chatml", "--template", "x"};
+    QTest::newRow("no such built-in") << QStringList{"--built-in", "nothing"};
+    QTest::newRow("no such file") << QStringList{"--template", "/no/such/file"};
+    QTest::newRow("no such model") << QStringList{"--model", "/no/such/model"};
+    QTest::newRow("a name without a model") << QStringList{"--built-in", "chatml", "--name", "x"};
+  }
+  void chatNeedsOneTemplate() {
+    QFETCH(QStringList, options);
+    const Outcome outcome = runProgram(QStringList{"tokenizer", "chat", "--jsonl"} + options, "{}\n");
+    QCOMPARE(outcome.code, 2);
+    QVERIFY(!outcome.error.isEmpty());
+    QVERIFY(outcome.out.isEmpty());
+  }
 };
 
 QTEST_GUILESS_MAIN(TestTokenizerCommand)

@@ -8,9 +8,26 @@ class TestUsage : public QObject {
  private Q_SLOTS:
   void helpHasAnExample_data() {
     QTest::addColumn<QStringList>("command");
-    for (const char* command : {"train", "resume", "watch", "ctl", "runs list", "plan", "hw", "tokenizer train",
-                                "tokenizer encode", "tokenizer decode", "check golden", "check checkpoint", "generate",
-                                "eval", "export", "bench step", "bench machine", "bench optimizer", "bench copy"})
+    for (const char* command : {"train",
+                                "resume",
+                                "watch",
+                                "ctl",
+                                "runs list",
+                                "plan",
+                                "hw",
+                                "tokenizer train",
+                                "tokenizer encode",
+                                "tokenizer decode",
+                                "tokenizer chat",
+                                "check golden",
+                                "check checkpoint",
+                                "generate",
+                                "eval",
+                                "export",
+                                "bench step",
+                                "bench machine",
+                                "bench optimizer",
+                                "bench copy"})
       QTest::newRow(command) << QString(command).split(' ');
   }
   void helpHasAnExample() {

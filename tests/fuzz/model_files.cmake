@@ -1,9 +1,5 @@
-# Readers of models under a fuzzer. With MILLRACE_FUZZ each target is a libFuzzer program. In a folder of its own:
-#   cmake -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DMILLRACE_FUZZ=ON -DMILLRACE_WORKBENCH=OFF
-#         -DMILLRACE_SANITIZE=address,undefined,fuzzer-no-link
-#   cmake --build build/fuzz --target fuzz_model_config
-#   build/fuzz/tests/fuzz/fuzz_model_config CORPUS tests/fuzz/seeds/model_config -max_total_time=600
-# test_fuzz_model_files runs the same targets over the seeds and changes of them, with any compiler.
+# Readers of models under a fuzzer; test_fuzz_model_files runs the same targets over the seeds and changes of them, with any
+# compiler.
 millrace_test(test_fuzz_model_files SOURCES test_fuzz_model_files.cpp model_file_targets.cpp LINKS millrace_storage)
 
 if(MILLRACE_FUZZ)

@@ -119,6 +119,18 @@ class TestSplit : public QObject {
     QTest::newRow("v is one character") << R"(\v)"
                                         << "a\n\v"
                                         << "\v";
+    QTest::newRow("a class in a class") << "[a[bc]]+"
+                                        << "xabcx"
+                                        << "abc";
+    QTest::newRow("a hyphen between classes") << "[[a][c]-[e]]+"
+                                              << "abc-de"
+                                              << "a|c-|e";
+    QTest::newRow("a range from a bracket") << "[]-a]+"
+                                            << "x]^_`ab"
+                                            << "]^_`a";
+    QTest::newRow("not of a class in a class") << "[^a[bc]]+"
+                                               << "xxabyy"
+                                               << "xx|yy";
     QTest::newRow("empty matches") << "x*"
                                    << "axb"
                                    << "|x|";
@@ -134,7 +146,8 @@ class TestSplit : public QObject {
     QTest::addColumn<QString>("pattern");
     QTest::newRow("unbalanced") << "(a";
     QTest::newRow("intersection") << "[a-z&&[^b]]";
-    QTest::newRow("nested class") << "[a[b]]";
+    QTest::newRow("negated class in a class") << "[a[^b]]";
+    QTest::newRow("class in a class without end") << "[a[b]";
     QTest::newRow("negated word in a class") << R"([\W])";
     QTest::newRow("punctuation by name") << "[[:punct:]]";
     QTest::newRow("named class without end") << "[[:alpha]";

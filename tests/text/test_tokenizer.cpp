@@ -87,6 +87,15 @@ class TestTokenizer : public QObject {
     row("template", "/post_processor",
         "{'type':'TemplateProcessing','single':[{'SpecialToken':{'id':'[X]'}}],'special_tokens':{}}",
         {"single[0]", "[X]"});
+    row("template's id", "/post_processor",
+        "{'type':'TemplateProcessing','single':[{'SpecialToken':{'id':'[X]'}}],'special_tokens':{'[X]':{'ids':[99999]}}"
+        "}",
+        {"post_processor", "99999"});
+    row("added id", "/post_processor", "{'type':'BertProcessing','cls':['a',1],'sep':['b',99999]}",
+        {"post_processor", "99999"});
+    row("class", "/pre_tokenizer", "{'type':'Split','pattern':{'Regex':'[a[^b]]'},'behavior':'Isolated'}",
+        {"pre_tokenizer.pattern", "[^ inside a class"});
+    row("suffix", "/decoder", "{'type':'BPEDecoder','suffix':''}", {"decoder.suffix"});
     row("decoder", "/decoder", "{'type':'WordPiece'}", {"decoder", "WordPiece"});
     row("no type", "/decoder", "{}", {"decoder.type"});
     row("unk", "/model/unk_token", "'<none>'", {"unk_token", "<none>"});
@@ -109,6 +118,77 @@ class TestTokenizer : public QObject {
     const QString message = QString::fromStdString(tokenizer.error().message);
     QVERIFY2(message.startsWith("tokenizer.json"), qPrintable(message));
     for (const QString& word : words) QVERIFY2(message.contains(word), qPrintable(message));
+  }
+
+  /// Words of SentencePiece-style files are encoded apart from one another only where no merge joins them.
+  void mergesMayReachOverWords_data() {
+    QTest::addColumn<QStringList>("merges");
+    QTest::addColumn<QString>("text");
+    QTest::addColumn<QStringList>("tokens");
+    const QString m = QString::fromUtf8("\u2581");
+    QTest::newRow("within words") << QStringList{m + " a", "a b", m + "a b"} << m + "ab" + m + "ab"
+                                  << QStringList{m + "ab", m + "ab"};
+    QTest::newRow("over words") << QStringList{"b " + m, "a b"} << "ab" + m + "a" << QStringList{"a", "b" + m, "a"};
+    QTest::newRow("between letters") << QStringList{"a b", "ab ab"} << "babababa"
+                                     << QStringList{"b", "abab", "ab", "a"};
+    QTest::newRow("runs of spaces") << QStringList{m + " " + m, m + m + " a"} << "b" + m + m + "a" + m
+                                    << QStringList{"b", m + m + "a", m};
+  }
+  void mergesMayReachOverWords() {
+    QFETCH(QStringList, merges);
+    QFETCH(QString, text);
+    QFETCH(QStringList, tokens);
+    Json file = smallFile("ab", {});
+    Json& vocab = file["model"]["vocab"];
+    int id = static_cast<int>(vocab.size());
+    vocab["\u2581"] = id++;
+    for (const QString& merge : merges) {
+      file["model"]["merges"].push_back(merge.toStdString());
+      vocab[QString(merge).remove(' ').toStdString()] = id++;
+    }
+    const Tokenizer tokenizer = valueOrThrow(load(file));
+    QStringList got;
+    for (const std::string& token : tokensOf(tokenizer, text.toStdString())) got << QString::fromStdString(token);
+    QCOMPARE(got, tokens);
+  }
+
+  /// Marks and compositions that came after Unicode 9 stay as they are.
+  void normalFormsAreOfUnicode9_data() {
+    QTest::addColumn<QString>("text");
+    QTest::addColumn<bool>("changes");
+    QTest::newRow("a ligature") << QString::fromUtf8("\ufb01") << true;
+    QTest::newRow("an era of 2019") << QString::fromUtf8("\u32ff") << false;
+    QTest::newRow("a mark of Unicode 10 behind another") << QString::fromUtf8("e\u0d3b\u0316") << false;
+    QTest::newRow("marks that change places") << QString::fromUtf8("e\u0301\u0316") << true;
+  }
+  void normalFormsAreOfUnicode9() {
+    QFETCH(QString, text);
+    QFETCH(bool, changes);
+    Json file = golden("gpt2");
+    const auto plain = valueOrThrow(valueOrThrow(load(file)).encode(text.toStdString(), false));
+    file["normalizer"] = {{"type", "NFKC"}};
+    const auto normal = valueOrThrow(valueOrThrow(load(file)).encode(text.toStdString(), false));
+    QCOMPARE(plain != normal, changes);
+  }
+
+  void suffixesBecomeSpaces() {
+    Json file = smallFile("ab", {});
+    file["model"]["vocab"]["a</w>"] = 3;
+    file["model"]["vocab"]["b</w>"] = 4;
+    file["model"]["end_of_word_suffix"] = "</w>";
+    file["pre_tokenizer"] = {{"type", "Whitespace"}};
+    file["decoder"] = {{"type", "BPEDecoder"}, {"suffix", "</w>"}};
+    const Tokenizer tokenizer = valueOrThrow(load(file));
+    const auto ids = valueOrThrow(tokenizer.encode("ab a bb", false));
+    QCOMPARE(QString::fromStdString(tokenizer.decode(ids, true)), QString("ab a bb"));
+  }
+
+  void classesInClassesAreOne() {
+    Json file = golden("gpt2");
+    file["pre_tokenizer"] = {{"type", "Split"}, {"pattern", {{"Regex", "[^a[bc]]"}}}, {"behavior", "Removed"}};
+    const Tokenizer tokenizer = valueOrThrow(load(file));
+    QCOMPARE(QString::fromStdString(tokenizer.decode(valueOrThrow(tokenizer.encode("xaybzc]", false)), true)),
+             QString("abc"));
   }
 
   /// Damaged files give errors or, where the damage does no harm, a tokenizer; they never do worse.

@@ -1,10 +1,12 @@
 #include "tokenizer.h"
 
+#include "engine/chat.h"
 #include "engine/tokenizer.h"
 #include "input.h"
 #include "progress.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
@@ -101,6 +103,25 @@ Result<int> decode(Program& program, const CodecOptions& options) {
   return done;
 }
 
+struct ChatOptions {
+  std::string file;
+  std::string model;
+  std::string builtIn;
+  std::string name;
+  bool jsonl = false;
+  bool ranges = false;
+};
+
+Result<int> chat(Program& program, const ChatOptions& options) {
+  MILLRACE_TRY(const ChatRenderer renderer,
+               ChatRenderer::open(program.files, {options.file, options.model, options.builtIn, options.name}));
+  MILLRACE_TRY(const int code, convertLines(program, [&](std::string_view line, const std::string& source) {
+                 return Result<std::string>(renderer.renderLine(line, options.ranges, source));
+               }));
+  if (!renderer.problem().empty()) return badInput(renderer.problem());
+  return code;
+}
+
 void addTraining(CLI::App& parent, Program& program) {
   const auto [command, options] = addCommand(parent, program, "train", "Train a byte-level BPE tokenizer on files",
                                              "millrace tokenizer train --data books.txt --vocabulary 8192 --out "
@@ -132,10 +153,35 @@ void addCodec(CLI::App& command, CodecOptions& options, const char* jsonl, const
   command.add_flag("--special", options.special, special);
 }
 
+void addChat(CLI::App& parent, Program& program) {
+  const auto [command, options] =
+      addCommand(parent, program, "chat", "Render conversations with a chat template",
+                 "echo '{\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]}' | millrace tokenizer chat "
+                 "--built-in chatml --jsonl",
+                 &chat);
+  CLI::Option_group* const source = command->add_option_group("template", "The chat template, one of");
+  source->add_option("--template", options->file, "A Jinja template")->option_text("FILE");
+  source->add_option("--model", options->model, "A model folder; its special tokens are known to the template")
+      ->option_text("DIR");
+  source->add_option("--built-in", options->builtIn, fmt::format("{}", fmt::join(builtInChatTemplates(), ", ")))
+      ->option_text("NAME");
+  source->require_option(1);
+  command->add_option("--name", options->name, "Which one, where the model has several; default: default")
+      ->option_text("NAME");
+  command
+      ->add_flag("--jsonl", options->jsonl,
+                 "An object a line in (messages, add_generation_prompt, tools, ...), {\"rendered\":...} or "
+                 "{\"error\":...} a line out")
+      ->required();
+  command->add_flag("--ranges", options->ranges,
+                    "Render for training: also \"assistant\", the bytes that assistants say, as [begin,end) pairs");
+}
+
 } // namespace
 
 void addTokenizer(CLI::App& app, Program& program) {
-  CLI::App* const group = app.add_subcommand("tokenizer", "Train a tokenizer; turn text into token ids and back");
+  CLI::App* const group =
+      app.add_subcommand("tokenizer", "Train a tokenizer; turn text into token ids and back; render chats");
   group->require_subcommand(1);
   group->footer("Example:\n  millrace tokenizer encode --tokenizer tokenizer.json < book.txt");
   addTraining(*group, program);
@@ -147,6 +193,7 @@ void addTokenizer(CLI::App& app, Program& program) {
   const auto [decoding, decodeOptions] =
       addCommand(*group, program, "decode", "Turn token ids on standard input into text",
                  "echo '15496 995' | millrace tokenizer decode --tokenizer tokenizer.json", &decode);
+  addChat(*group, program);
   addCodec(*decoding, *decodeOptions, "{\"ids\":[...]} a line in, a JSON string a line out; else all input is one list",
            "Spell out special tokens");
 }
