@@ -24,7 +24,7 @@ Result<BenchOptimizerReport> benchOptimizer(const ComputeOptions& options, std::
   report.machine = benchMachineOf(limits.profile, limits.threads);
   report.machine.instructionSet = rates.instructionSet;
   report.parameters = rates.parameters;
-  constexpr auto width = static_cast<double>(adamWBytesPerParameter);
+  constexpr auto width = adamWTraffic;
   report.trafficBytesPerSecond = width * rates.traffic;
   report.fp32ParametersPerSecond = rates.fp32;
   report.fp32BytesPerSecond = width * rates.fp32;
@@ -63,7 +63,7 @@ std::string toJson(const BenchOptimizerReport& report) {
   Json json;
   json["machine"] = toJson(report.machine);
   json["parameters"] = report.parameters;
-  json["bytes_per_parameter"] = adamWBytesPerParameter;
+  json["bytes_per_parameter"] = static_cast<Bytes>(adamWTraffic);
   json["traffic_bytes_per_second"] = report.trafficBytesPerSecond;
   json["adamw_fp32"] = {{"parameters_per_second", report.fp32ParametersPerSecond},
                         {"bytes_per_second", report.fp32BytesPerSecond},

@@ -202,7 +202,10 @@ Result<BenchedStep> planBench(FileSystem& files, const Project& project, const s
   if (gpu && !limits.device.set) // the products that are timed alone have their memory beside the plan's
     request.deviceLimit -= productBytes(stepProducts(step.spec, request.shape));
   if (options.linkLimit > 0) limitLink(*request.rates, options.linkLimit);
-  if (options.aliasSets > 0) request.placement = PlacementPolicy::Host;
+  if (options.aliasSets > 0) {
+    request.placement = PlacementPolicy::Host;
+    request.holdGradients = false; // layers that share buffers are alike
+  }
   if (options.hostUpdates) request.splitUpdates = false;
   step.rates = *request.rates;
   MILLRACE_TRY(step.planned, planRun(step.spec, request, limits));
@@ -246,6 +249,7 @@ void describe(const BenchedStep& step, const Project& project, const BenchStepOp
   report.streamedLayers = layersWith(UnitHome::Host);
   report.weightsOnDevice = layersWith(UnitHome::WeightsOnDevice);
   report.onDevice = layersWith(UnitHome::Device);
+  report.heldLayers = shape.heldLayers;
   report.updatedOnDevice = plan.deviceUpdateShare;
   report.predictedSeconds = step.planned.time.seconds;
   report.ratesMeasured = step.rates.measured;
@@ -336,6 +340,7 @@ std::string toJson(const BenchStepReport& report) {
   json["streamed_layers"] = report.streamedLayers;
   json["layers_with_weights_on_device"] = report.weightsOnDevice;
   json["layers_on_device"] = report.onDevice;
+  json["layers_held"] = report.heldLayers;
   json["share_updated_on_device"] = report.updatedOnDevice;
   if (report.aliasSets > 0) json["alias_layers"] = {{"sets", report.aliasSets}, {"numbers_mean_nothing", true}};
   if (report.linkLimit > 0) json["link_limit_bytes_per_second"] = report.linkLimit;

@@ -86,6 +86,7 @@ PlannedPlacement describePlacement(const PlannedStep& step) {
   placement.onDevice = count(UnitHome::Device);
   placement.momentsOnDisk = count(UnitHome::MomentsOnDisk);
   placement.onDisk = count(UnitHome::Disk);
+  placement.held = shape.heldLayers;
   if (step.work.hostUpdates > 0) placement.updatedOnDevice = step.time.updatedOnDevice / step.work.hostUpdates;
   return placement;
 }

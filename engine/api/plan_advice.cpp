@@ -81,7 +81,7 @@ class Adviser {
       offer("let gradients wait in bf16 for the clip factor", {{"training.clip", "exact-bf16"}},
             [](Project& p) { p.training.clip = ClipMode::ExactBf16; });
     if (training.clip != ClipMode::Off)
-      offer("do without clipping: no gradient waits, and AdamW runs during backward",
+      offer("do without clipping: few gradients wait, and AdamW runs during backward as well",
             {{"training.clip", "off"}, {"training.max_grad_norm", "null"}},
             [](Project& p) { p.training.clip = ClipMode::Off; });
     if (!m_planning.target().nvme)

@@ -24,8 +24,6 @@ constexpr double desktopTraffic = 45e9;
 constexpr double serverTraffic = 130e9;
 constexpr Bytes desktopMemory = 200 * GiB;
 
-constexpr double adamWTraffic = 28; // bytes a parameter
-
 void assume(Rate& rate, double perSecond, const std::string& source) {
   if (rate.known() || perSecond <= 0) return;
   rate = {perSecond, RateOrigin::Assumed, source, ""};

@@ -5,7 +5,7 @@
 
 namespace millrace {
 
-NodePreference preferNode(int node) {
+std::function<bool(void*, Bytes)> preferNode(int node) {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return {};
   const std::shared_ptr<hwloc_topology> topology(raw, [](hwloc_topology_t loaded) { hwloc_topology_destroy(loaded); });

@@ -11,7 +11,6 @@ namespace millrace {
 /// Advises the system of pages that nobody has touched yet: they are to come from the node, and from others when it is
 /// full. False: the system does not take the advice (containers may forbid it), and pages come as they always do. Any
 /// thread. Empty where there is no such node.
-using NodePreference = std::function<bool(void* data, Bytes bytes)>;
-NodePreference preferNode(int node);
+std::function<bool(void* data, Bytes bytes)> preferNode(int node);
 
 } // namespace millrace

@@ -194,6 +194,7 @@ MemoryPlan layOutMemory(const ModelSpec& spec, const RunShape& shape, std::vecto
 }
 
 MemoryPlan aliasLayers(const ModelSpec& spec, MemoryPlan plan, std::int64_t sets) {
+  assert(plan.shape.heldLayers == 0); // layers must be alike
   const std::vector<BlockSpec> blocks = blocksOf(spec);
   std::map<std::string, std::string> shared; // a plane's name, and whose memory it has
   for (const BlockSpec& block : blocks) {

@@ -156,7 +156,8 @@ bool waitsInFp32(BlockKind kind);
 MemoryPlan layOutMemory(const ModelSpec& spec, const RunShape& shape, std::vector<UnitHome> homes);
 
 /// The plan with layers that share `sets` sets of host memory in turn: the work of a model in the memory of a few of
-/// its layers, for measurements. What is computed means nothing. Layers must all have the home Host.
+/// its layers, for measurements. What is computed means nothing. Layers must all have the home Host, and none be
+/// held.
 MemoryPlan aliasLayers(const ModelSpec& spec, MemoryPlan plan, std::int64_t sets);
 
 } // namespace millrace

@@ -23,7 +23,7 @@ double PlacementSearch::costOf(const HomeCounts& counts) const {
 
 /// Up to `most`, and no more than are on the host.
 std::int64_t PlacementSearch::layersToHold(const HomeCounts& counts, std::int64_t most) const {
-  if (m_layout.shape().clip != ClipMode::Off || m_goal.rates.sharedCores) return 0;
+  if (!m_goal.holdGradients || m_layout.shape().clip != ClipMode::Off || m_goal.rates.sharedCores) return 0;
   const double layers =
       updatesToHold(m_count.work(counts), m_goal.rates) / static_cast<double>(m_layout.units().front().elements);
   most = std::min(most, counts.onHost());

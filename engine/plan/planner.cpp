@@ -217,7 +217,7 @@ struct Leanest {
 /// The settings that need the least host memory of those that device and disk have room for, or the first that fit all
 /// limits; nullopt: the device has room for none.
 std::optional<Leanest> findLeanest(const ModelSpec& spec, const PlanRequest& request) {
-  const PlacementGoal goal{limitsOf(request), {}, false, request.placement};
+  const PlacementGoal goal{limitsOf(request), {}, false, false, request.placement};
   const auto parts = std::make_shared<const ModelParts>(spec);
   std::optional<Leanest> leanest;
   for (const Candidate& candidate : candidates(request)) {
@@ -250,7 +250,7 @@ MemoryPlan smallestPlan(const ModelSpec& spec, const PlanRequest& request) {
   limits[MemoryTier::Device] = least;
   HomeCounts placed = counts;
   if (request.diskLimit > 0 && request.shape.training && !within(layout.totals(counts), limits))
-    placed = PlacementSearch(layout, {limits, {}, false, request.placement}).leanest().value_or(counts);
+    placed = PlacementSearch(layout, {limits, {}, false, false, request.placement}).leanest().value_or(counts);
   MemoryPlan plan = layout.plan(spreadHomes(placed));
   setLimits(plan, request);
   return plan;
@@ -293,7 +293,8 @@ Result<PlannedStep> fastestStep(const ModelSpec& spec, const PlanRequest& reques
   std::optional<Candidate> chosen;
   for (const Candidate& candidate : candidates(request)) {
     const MemoryLayout layout(spec, shapeOf(request, candidate), parts);
-    const PlacementGoal goal{limitsOf(request), rates, candidate.updateSlots > 0, request.placement};
+    const PlacementGoal goal{limitsOf(request), rates, candidate.updateSlots > 0, request.holdGradients,
+                             request.placement};
     const std::optional<Placement> found = PlacementSearch(layout, goal).best(best ? best->cost : INFINITY);
     if (!found) continue;
     best = found;

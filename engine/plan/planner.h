@@ -23,6 +23,7 @@ struct PlanRequest {
   Bytes diskLimit = 0;            ///< 0: nothing lives on disk
   std::optional<StepRates> rates; ///< absent: those of an ordinary CPU
   bool splitUpdates = false;      ///< AdamW of blocks on the host may run on the device
+  bool holdGradients = true;      ///< with clipping off: those of some layers may wait for the next forward
 };
 
 struct PlannedStep {

@@ -13,7 +13,6 @@ constexpr double attentionShareBf16 = 0.5;
 constexpr double attentionShareFp32 = 0.3;
 /// The CPU's works row by row.
 constexpr double attentionShareCpu = 0.25;
-constexpr double adamWBytes = 28; ///< of memory traffic a parameter: 16 read, 12 written
 /// Of the host memory's rate what AdamW there and the copies of a split update reach together: they get in each other's
 /// way. From steps of tests/bench/results/steps-h200.txt: 0.70, and the host alone 0.85.
 constexpr double memoryShareOfSplit = 0.75;
@@ -25,14 +24,23 @@ double over(double work, double rate) {
   return work <= 0 ? 0 : rate > 0 ? work / rate : 1e30; // what cannot be done takes for ever
 }
 
+/// What AdamW and copies move in the host's memory, those of all GPUs.
+double hostMemory(double parameters, double in, double out, const StepRates& rates) {
+  return rates.hostMemory > 0 ? (adamWTraffic * parameters + rates.gpus * (in + out)) / rates.hostMemory : 0;
+}
+
 double bus(double in, double out, const StepRates& rates) {
-  return std::max({over(in, rates.in), over(out, rates.out), over(in + out, rates.both)});
+  return std::max(
+      {over(in, rates.in), over(out, rates.out), over(in + out, rates.both), hostMemory(0, in, out, rates)});
+}
+
+double countedCompute(const PhaseWork& phase, const StepRates& rates) {
+  return over(phase.products, rates.products) + over(phase.attention, rates.attention) +
+         over(phase.deviceBytes, rates.deviceMemory);
 }
 
 double compute(const PhaseWork& phase, const StepRates& rates) {
-  if (phase.computeSeconds >= 0) return phase.computeSeconds;
-  return over(phase.products, rates.products) + over(phase.attention, rates.attention) +
-         over(phase.deviceBytes, rates.deviceMemory);
+  return phase.computeSeconds >= 0 ? phase.computeSeconds : countedCompute(phase, rates);
 }
 
 double disk(const PhaseWork& phase, const StepRates& rates) {
@@ -40,20 +48,12 @@ double disk(const PhaseWork& phase, const StepRates& rates) {
 }
 
 /// AdamW on host threads, slower while copies go on; only ever slower.
-double hostAdamWBeside(double parameters, double copying, const StepRates& rates) {
+double hostAdamW(double parameters, double copying, const StepRates& rates) {
   const double beside = over(parameters, std::min(rates.update, rates.updateBesideCopies));
   if (beside <= copying) return beside;
   if (!(rates.update > 0)) return over(parameters, 0);
   const double slower = 1 - std::min(1.0, rates.updateBesideCopies / rates.update);
   return copying * slower + parameters / rates.update;
-}
-
-/// The same beside a phase's copies, with so many bytes more each way: they have the host's memory in common.
-double hostAdamW(double parameters, const PhaseWork& phase, const StepRates& rates, double moreIn = 0,
-                 double moreOut = 0) {
-  const double in = phase.in + moreIn, out = phase.out + moreOut;
-  const double memory = rates.hostMemory > 0 ? (adamWBytes * parameters + in + out) / rates.hostMemory : 0;
-  return parameters > 0 ? std::max(memory, hostAdamWBeside(parameters, bus(in, out, rates), rates)) : 0;
 }
 
 /// Everything takes its turn on the same cores; a copy keeps one of them busy.
@@ -73,8 +73,8 @@ void predictShared(const StepWork& work, const StepRates& rates, StepTime& time)
   time.bottleneck = static_cast<StepResource>(std::max_element(takes.begin(), takes.end()) - takes.begin());
 }
 
-/// Of a forward that would take `phase` seconds were there no updates: they have to be done when its first group has
-/// been through the layers.
+/// Of a phase that would take `phase` seconds were there no updates: these run beside one group, the first of forward
+/// or the last of backward.
 double withUpdates(double phase, double updates, double groups) {
   return phase * (1 - 1 / groups) + std::max(phase / groups, updates);
 }
@@ -83,7 +83,7 @@ double withUpdates(double phase, double updates, double groups) {
 struct Beside {
   double forward = 0; ///< seconds of the phase without AdamW on the host
   double host = 0;    ///< seconds of that
-  double memory = 0;  ///< seconds of all traffic in the host's memory, where updates are split
+  double memory = 0;  ///< seconds of all traffic in the host's memory
   double seconds(double groups) const { return withUpdates(forward, std::max(host, memory), groups); }
   /// Of one unit, whose update nothing runs beside.
   double end(double units) const { return std::min(forward, host) / units; }
@@ -93,16 +93,14 @@ Beside besideForward(const StepWork& work, const StepRates& rates, double phase,
   const double in = work.forward.in + moved * work.updateBytesIn, out = work.forward.out + moved * work.updateBytesOut;
   const double copying = bus(in, out, rates);
   const double updated = work.hostUpdates + work.diskUpdates - moved;
-  const bool limited = moved > 0 && rates.hostMemory > 0;
-  const double memory = limited ? (in + out + updated * adamWBytes) / (memoryShareOfSplit * rates.hostMemory) : 0;
-  return {std::max({phase, computing + over(moved, rates.deviceUpdate), copying}),
-          hostAdamW(updated, work.forward, rates, moved * work.updateBytesIn, moved * work.updateBytesOut), memory};
+  const double memory = hostMemory(updated, in, out, rates) / (moved > 0 ? memoryShareOfSplit : 1);
+  return {std::max({phase, computing + over(moved, rates.deviceUpdate), copying}), hostAdamW(updated, copying, rates),
+          memory};
 }
 
-/// Where a convex function of 0 to `most` is least; of several places the first.
+/// Where a convex function of `least` to `most` is least; of several places the first.
 template <class Function>
-double leastOf(double most, const Function& function) {
-  double least = 0;
+double leastOf(double least, double most, const Function& function) {
   for (int i = 0; i < 40; ++i) {
     const double first = least + (most - least) / 3;
     const double second = most - (most - least) / 3;
@@ -114,16 +112,24 @@ double leastOf(double most, const Function& function) {
   return most;
 }
 
-/// How many: as many as balance the host's time and the bus's.
+/// How many: as many as balance the host's time and the bus's. The time is convex in their number on either side of
+/// where the host takes as long as the phase.
 double movedUpdates(const StepWork& work, const StepRates& rates, double phase, double computing, double units) {
-  const Beside none = besideForward(work, rates, phase, computing, 0);
-  if (none.host <= none.forward / work.groups) return 0;
+  const auto besideWith = [&](double moved) { return besideForward(work, rates, phase, computing, moved); };
   const auto seconds = [&](double moved) {
-    const Beside beside = besideForward(work, rates, phase, computing, moved);
+    const Beside beside = besideWith(moved);
     return beside.seconds(work.groups) + beside.end(units);
   };
-  const double moved = leastOf(work.hostUpdates - work.tableUpdates, seconds);
-  return seconds(moved) < none.seconds(work.groups) + none.end(units) ? moved : 0;
+  const Beside none = besideWith(0);
+  if (std::max(none.host, none.memory) <= none.forward / work.groups) return 0;
+  const double most = std::max(0.0, work.hostUpdates - work.tableUpdates);
+  double balanced = 0;
+  for (double step = most / 2; step > most * 1e-9; step /= 2)
+    if (const Beside beside = besideWith(balanced + step); beside.host > beside.forward) balanced += step;
+  double best = 0;
+  for (const double moved : {leastOf(0, balanced, seconds), leastOf(balanced, most, seconds)})
+    if (seconds(moved) < seconds(best)) best = moved;
+  return best;
 }
 
 /// What a phase waits for: its busiest resource.
@@ -151,21 +157,29 @@ Phase busiest(const PhaseWork& work, const StepRates& rates, double computing) {
   return phase;
 }
 
-/// With updates in backward: nothing is updated from when the head begins, which is when all that was left of the last
-/// step is done, until its first gradient is there.
+/// Of backward's seconds what the head computes. With updates in backward nothing is updated meanwhile: all that was
+/// left of the last step is done, and no gradient is there.
 double headAlone(const StepWork& work, const StepRates& rates) {
-  return work.hostUpdates > 0 ? over(work.headProducts, rates.products) : 0;
+  const double counted = countedCompute(work.backward, rates);
+  const double measured = counted > 0 ? compute(work.backward, rates) / counted : 1;
+  return work.hostUpdates > 0 ? measured * over(work.headProducts, rates.products) : 0;
 }
 
 /// Seconds of AdamW on the host beside each phase, with updates in backward: tables and what is held wait for forward.
 struct Updates {
-  double forward = 0, backward = 0;
+  double forward = 0;
+  double backward = 0; ///< from when the last group's head begins: the groups before leave sums alone
 };
 
 Updates updatesBeside(const StepWork& work, const StepRates& rates, double held) {
+  const auto beside = [&](double parameters, const PhaseWork& phase, double groups) {
+    const double in = phase.in / groups, out = phase.out / groups;
+    return std::max(hostAdamW(parameters, bus(in, out, rates), rates), hostMemory(parameters, in, out, rates));
+  };
   const double later = work.tableUpdates + held;
-  return {hostAdamW(later, work.forward, rates),
-          hostAdamW(work.hostUpdates + work.diskUpdates - later, work.backward, rates) + headAlone(work, rates)};
+  return {beside(later, work.forward, 1),
+          beside(work.hostUpdates + work.diskUpdates - later, work.backward, work.groups) +
+              headAlone(work, rates) / work.groups};
 }
 
 /// Resources of their own: a phase takes as long as its busiest one. Forward waits for updates with clipping on;
@@ -194,17 +208,18 @@ std::array<StepResource, 2> predictApart(const StepWork& work, const StepRates& 
     time.bound = std::max(forward.seconds, beside.seconds(1)) + backward.seconds;
     forward.take(beside.seconds(work.groups), StepResource::HostAdamW); // what moved has made longer as well
   } else {
+    const double in = work.forward.in + work.backward.in, out = work.forward.out + work.backward.out;
     PhaseWork both;
-    both.in = work.forward.in + work.backward.in;
-    both.out = work.forward.out + work.backward.out;
     both.diskRead = work.forward.diskRead + work.backward.diskRead;
     both.diskWrite = work.forward.diskWrite + work.backward.diskWrite;
-    host = hostAdamW(work.hostUpdates + work.diskUpdates, both, rates);
-    const double alone = forward.seconds + backward.seconds;
-    time.bound = std::max({alone, host + headAlone(work, rates), disk(both, rates)});
+    const double updated = work.hostUpdates + work.diskUpdates;
+    host = hostAdamW(updated, bus(in, out, rates), rates);
+    const double beforeHead = hostAdamW(updated - work.besideHead, bus(in, out, rates), rates);
+    time.bound = std::max({forward.seconds + backward.seconds, host, beforeHead + headAlone(work, rates),
+                           hostMemory(updated, in, out, rates), disk(both, rates)});
     const Updates updates = updatesBeside(work, rates, work.heldUpdates);
     forward.take(withUpdates(forward.seconds, updates.forward, work.groups), StepResource::HostAdamW);
-    backward.take(updates.backward, StepResource::HostAdamW);
+    backward.take(withUpdates(backward.seconds, updates.backward, work.groups), StepResource::HostAdamW);
     ends += host / units; // the last gradient's update
     if (const double written = disk(both, rates); written > forward.seconds + backward.seconds)
       backward = {written - forward.seconds, slowerDisk(both, rates)};
@@ -238,9 +253,9 @@ std::string_view toString(StepResource resource) {
 StepRates stepRates(const HardwareProfile& profile, Precision precision, int gpu, int threads, int gpus) {
   const bool cpu = gpu < 0;
   const DeviceRates& device = cpu ? profile.cpuRates : profile.nvidia.gpus[static_cast<std::size_t>(gpu)].rates;
-  const Rate& products = precision == Precision::Bf16   ? device.gemmBf16
-                         : precision == Precision::Tf32 ? device.gemmTf32
-                                                        : device.gemmFp32;
+  const Rate& products = precision == Precision::Bf16           ? device.gemmBf16
+                         : precision == Precision::Tf32 && !cpu ? device.gemmTf32
+                                                                : device.gemmFp32;
   const double attention = precision == Precision::Bf16 ? device.gemmBf16.perSecond : device.gemmFp32.perSecond;
   const HostRates& host = profile.hostRates;
   const bool split = precision == Precision::Bf16 && host.adamWSplit.known();
@@ -261,7 +276,8 @@ StepRates stepRates(const HardwareProfile& profile, Precision precision, int gpu
   rates.update = adamW.perSecond;
   rates.updateBesideCopies = beside.known() ? beside.perSecond : rates.update;
   rates.hostMemory = host.memory.perSecond;
-  rates.deviceUpdate = cpu ? rates.update : rates.deviceMemory / adamWBytes;
+  rates.gpus = std::max(1, gpus);
+  rates.deviceUpdate = cpu ? rates.update : rates.deviceMemory / adamWTraffic;
   // Several devices send a gradient each, which the host adds up: 8 bytes read, 4 written a parameter and device.
   if (gpus > 1 && host.memory.known()) {
     const double adding = 12.0 * (gpus - 1) / host.memory.perSecond;
@@ -287,9 +303,9 @@ double updatesToHold(const StepWork& work, const StepRates& rates) {
   const double onDevice = over(work.deviceUpdates, rates.deviceUpdate);
   const double forward = busiest(work.forward, rates, compute(work.forward, rates)).seconds;
   const double backward = busiest(work.backward, rates, compute(work.backward, rates) + onDevice).seconds;
-  return leastOf(std::max(0.0, work.hostUpdates - work.tableUpdates), [&](double held) {
+  return leastOf(0, std::max(0.0, work.hostUpdates - work.tableUpdates), [&](double held) {
     const Updates updates = updatesBeside(work, rates, held);
-    return withUpdates(forward, updates.forward, work.groups) + std::max(backward, updates.backward);
+    return withUpdates(forward, updates.forward, work.groups) + withUpdates(backward, updates.backward, work.groups);
   });
 }
 

@@ -24,6 +24,7 @@ struct StepRates {
   double update = 0;             ///< parameters, host AdamW
   double updateBesideCopies = 0; ///< the same while the bus is busy
   double deviceUpdate = 0;       ///< parameters, device AdamW
+  double gpus = 1;               ///< whose copies share the host's memory
   double hostMemory = 0;         ///< bytes, all that touch it together; 0: not known, and nothing is limited by it
   double diskRead = 0, diskWrite = 0;
   /// The device is the CPU: copies, AdamW and kernels take turns on its cores.

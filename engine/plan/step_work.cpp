@@ -1,5 +1,6 @@
 #include "plan/step_work.h"
 
+#include "engine/rates.h"
 #include "plan/matrix_products.h"
 
 #include <algorithm>
@@ -161,7 +162,9 @@ void StepCount::addTables(StepWork& work, UnitHome head) const {
   const auto vocabulary = static_cast<double>(spec.vocabulary);
   const double rows = vocabulary * (1 - std::exp(-static_cast<double>(shape.tokens()) / vocabulary));
   const double rowsOfStep = vocabulary * (1 - std::exp(-work.tokens / vocabulary));
-  work.tableTurn = 4 * updated + rowsOfStep * static_cast<double>(spec.hidden) * (28 + 12 + 4);
+  constexpr double normed = 4, added = 12, gathered = 4; // bytes an element
+  work.tableTurn = normed * updated + rowsOfStep * static_cast<double>(spec.hidden) * (adamWTraffic + added + gathered);
+  if (!spec.tiedEmbeddings) work.besideHead = updated;
   const double positions = spec.learnedPositions ? static_cast<double>(shape.context) : 0;
   const double elements =
       (rows + positions) * static_cast<double>(spec.hidden) * static_cast<double>(shape.microBatches);

@@ -23,15 +23,17 @@ struct StepWork {
   PhaseWork forward, backward;
   double tokens = 0;
   double headProducts = 0; ///< floating-point operations of the head's matrix products, which are among backward's
-  double groups = 1;        ///< of micro-batches that go through the layers one after the other
+  double groups = 1;       ///< of micro-batches that go through the layers one after the other
   double units = 0;        ///< that a phase walks through: layers and the head
   double hostUpdates = 0;  ///< parameters that AdamW updates on the host, in memory
   double tableUpdates = 0; ///< of these the ones of tables, which stay there whatever waits for them
+  double besideHead = 0;   ///< of tableUpdates those of tables that the head does not multiply by
   /// Bytes of host memory, of tables that are there, between the last gradient and the first layer of the next step:
   /// the rows' gradients are added, the table's is normed, rows of the next batch are updated and gathered.
   double tableTurn = 0;
-  double heldUpdates = 0; ///< of these, with updates in backward, the ones that wait for the next forward all the same
-  double diskUpdates = 0; ///< as hostUpdates, whose state comes from disk
+  double heldUpdates =
+      0; ///< of hostUpdates, with updates in backward, those that wait for the next forward all the same
+  double diskUpdates = 0;   ///< as hostUpdates, whose state comes from disk
   double deviceUpdates = 0; ///< on the device
   double updateBytesIn = 0; ///< bytes a parameter to bring to the device so that AdamW can run there
   double updateBytesOut = 0;

@@ -48,8 +48,7 @@ class MachineProbe {
     });
     add("host memory and AdamW", [=, this]() -> Status {
       MILLRACE_TRY(const AdamWRates rates, measureAdamW(m_place.pool, parameters, {3, 15, 2 * seconds}, m_clock));
-      m_report.hostFp32.memory = m_report.hostBf16.memory =
-          rate(static_cast<double>(adamWBytesPerParameter) * rates.traffic);
+      m_report.hostFp32.memory = m_report.hostBf16.memory = rate(adamWTraffic * rates.traffic);
       m_report.hostFp32.adamW = rate(rates.fp32);
       m_report.hostBf16.adamW = rate(rates.split);
       m_report.peakMemory = std::max(m_report.peakMemory, adamWStateBytes * rates.parameters);

@@ -1,6 +1,7 @@
 #include "probe/memory_rates.h"
 
 #include "device/cpu/ops/adamw.h"
+#include "engine/rates.h"
 #include "ops/adamw.h"
 #include "probe/adamw_state.h"
 
@@ -256,7 +257,7 @@ Result<double> measureDeviceMemory(Device& device, std::int64_t parameters, cons
     });
     if (!loop.warmUp()) times.push_back(seconds);
   }
-  return static_cast<double>(adamWBytesPerParameter * parameters) / median(times);
+  return adamWTraffic * static_cast<double>(parameters) / median(times);
 }
 
 } // namespace millrace

@@ -25,8 +25,6 @@ struct AdamWRates {
   double splitShare = 0;
 };
 
-constexpr Bytes adamWBytesPerParameter = 28; ///< 16 read, 12 written
-
 /// Takes 20 bytes a parameter; parameters are rounded up to whole tasks.
 Result<AdamWRates> measureAdamW(ThreadPool& pool, std::int64_t parameters, const Rounds& rounds,
                                 const ProbeClock& clock = steadyProbeClock());

@@ -141,7 +141,7 @@ Result<std::unique_ptr<Device>> openChosen(const DeviceChoice& choice, const Har
   MILLRACE_TRY(const int index, cudaIndexOf(gpu.pciAddress));
   const bool severalNodes = profile.cpu.numaNodes.size() > 1 && gpu.numaNode;
   return createCudaDevice(pool, index, deviceLimit, hostLimit,
-                          severalNodes ? preferNode(*gpu.numaNode) : NodePreference());
+                          severalNodes ? preferNode(*gpu.numaNode) : HostMemoryAdvice());
 }
 
 } // namespace millrace

@@ -14,8 +14,9 @@ namespace millrace {
 
 /// Of a CUDA context, until one is measured: the driver, cuBLAS and our kernels.
 constexpr Bytes assumedContext = 600 * MiB;
-/// Of a measured context: what the driver takes later, when kernels are loaded at their first launch.
-constexpr Bytes contextReserve = 128 * MiB;
+/// Of a measured context: what the driver takes later, when kernels are loaded at their first launch (up to 8 MiB in
+/// the runs of tests/bench/plan_table.py on an H200).
+constexpr Bytes contextReserve = 32 * MiB;
 
 struct DeviceChoice {
   int gpu = -1; ///< index into profile.nvidia.gpus; -1: the CPU

@@ -208,7 +208,7 @@ Status RunLoop::trainStep(const Global& current, const Global& next) {
 
 RunLoop::Use RunLoop::use() const {
   const Streams& streams = m_run.trainer->runner().streams();
-  return {streams.compute->use(), streams.copyIn->use(), m_run.trainer->busUse()};
+  return {streams.compute->use(), streams.copyIn->use(), m_run.trainer->busUse() - m_run.trainer->updatesBusUse()};
 }
 
 StepMetrics RunLoop::metricsOf(const StepOutcome& outcome, double seconds, double rate, const Use& before) {
@@ -232,9 +232,12 @@ StepMetrics RunLoop::metricsOf(const StepOutcome& outcome, double seconds, doubl
   const double optimizer = m_run.trainer->optimizerSeconds();
   metrics.optimizerSeconds = optimizer - m_optimizerBefore;
   m_optimizerBefore = optimizer;
-  metrics.links.push_back({"device", bus.in - before.bus.in, bus.out - before.bus.out,
-                           bus.secondsIn - before.bus.secondsIn, bus.secondsOut - before.bus.secondsOut,
-                           m_run.rates.measured ? m_run.rates.in : 0, m_run.rates.measured ? m_run.rates.out : 0});
+  const BusUse updates = m_run.trainer->updatesBusUse();
+  const BusUse moved = bus - before.bus + (updates - m_updatesBefore);
+  m_updatesBefore = updates;
+  const bool measured = m_run.rates.measured;
+  metrics.links.push_back({"device", moved.in, moved.out, moved.secondsIn, moved.secondsOut,
+                           measured ? m_run.rates.in : 0, measured ? m_run.rates.out : 0});
   const auto stalled = [](const StreamUse& now, const StreamUse& then, Stall cause) {
     const auto i = static_cast<std::size_t>(cause);
     return now.stallSeconds[i] - then.stallSeconds[i];

@@ -74,7 +74,7 @@ class RunLoop {
   /// Of the streams, since the beginning.
   struct Use {
     StreamUse compute, in;
-    BusUse bus;
+    BusUse bus; ///< without updates that run on the device for the host
   };
   Use use() const;
   /// before: use() when the step began.
@@ -100,7 +100,9 @@ class RunLoop {
   Bytes m_checkpointBytes = 0; ///< of the last one
   bool m_spaceIsLow = false;
   LossWatch m_lossWatch;
+  // Updates go on when their step has ended, and count from one step's figures to the next's.
   double m_optimizerBefore = 0;
+  BusUse m_updatesBefore;
   std::optional<double> m_correction; ///< measured over predicted time of the steps so far
 };
 

@@ -180,8 +180,12 @@ void Trainer::collect(std::vector<GradientStreamer::Landed> landed) {
   const std::vector<BlockSpec>& blocks = m_runner->store().blocks();
   for (GradientStreamer::Landed& block : landed) {
     if (blocks[block.block].kind == BlockKind::Embedding) continue; // complete when the input's rows have been added
-    const bool held = blocks[block.block].layer >= 0 && m_runner->store().plane(block.block, Plane::Gradient).valid();
-    if (m_runner->shape().clip == ClipMode::Off && !held) {
+    // With clipping off the gradients that the plan holds have planes of their own, as those that wait for a clip
+    // factor.
+    const bool waits =
+        m_runner->shape().clip != ClipMode::Off ||
+        (blocks[block.block].layer >= 0 && m_runner->store().plane(block.block, Plane::Gradient).valid());
+    if (!waits) {
       m_updating = true;
       update(block, scalars(1.0));
     } else {
@@ -236,20 +240,19 @@ std::int64_t Trainer::updatedOnDevice(std::size_t block) const {
   return std::min(spec.elements, static_cast<std::int64_t>(share) / groupAlignment * groupAlignment);
 }
 
+namespace {
+BusUse useOf(const StreamUse& in, const StreamUse& out) {
+  return {in.copiedBytes, out.copiedBytes, in.copySeconds, out.copySeconds};
+}
+} // namespace
+
 BusUse Trainer::busUse() const {
   const Streams& streams = m_runner->streams();
-  BusUse use;
-  const auto add = [](const StreamUse& stream, Bytes& bytes, double& seconds) {
-    bytes += stream.copiedBytes;
-    seconds += stream.copySeconds;
-  };
-  add(streams.copyIn->use(), use.in, use.secondsIn);
-  add(streams.copyOut->use(), use.out, use.secondsOut);
-  if (m_deviceUpdater) {
-    add(m_deviceUpdater->useIn(), use.in, use.secondsIn);
-    add(m_deviceUpdater->useOut(), use.out, use.secondsOut);
-  }
-  return use;
+  return useOf(streams.copyIn->use(), streams.copyOut->use()) + updatesBusUse();
+}
+
+BusUse Trainer::updatesBusUse() const {
+  return m_deviceUpdater ? useOf(m_deviceUpdater->useIn(), m_deviceUpdater->useOut()) : BusUse();
 }
 
 bool Trainer::updatedFirst(std::span<const MicroBatch> batches) const {

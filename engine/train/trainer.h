@@ -45,6 +45,13 @@ struct StepOutcome {
 struct BusUse {
   Bytes in = 0, out = 0;
   double secondsIn = 0, secondsOut = 0;
+
+  BusUse operator+(const BusUse& more) const {
+    return {in + more.in, out + more.out, secondsIn + more.secondsIn, secondsOut + more.secondsOut};
+  }
+  BusUse operator-(const BusUse& less) const {
+    return {in - less.in, out - less.out, secondsIn - less.secondsIn, secondsOut - less.secondsOut};
+  }
 };
 
 class Trainer {
@@ -71,6 +78,8 @@ class Trainer {
 
   double optimizerSeconds() const { return m_optimizer->busySeconds(); }
   BusUse busUse() const;
+  /// Of it the updates that run on the device for the host; they go on when their step has ended.
+  BusUse updatesBusUse() const;
 
   /// The gradient of a block as the last step left it, unclipped; for checks. Only with clipping on and the state on
   /// the host; fp32.

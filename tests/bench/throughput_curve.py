@@ -5,8 +5,8 @@
     python3 tests/bench/throughput_curve.py draw DATA.json CHART.svg
 
 `measure` runs `millrace bench step` for every point, each in a process of its own, and writes what is there after each,
-so that an interrupted measurement keeps its points; points that the file holds already are not measured again. Run `millrace bench machine` before, so that bounds are of measured
-rates. `draw` makes the chart of the data alone.
+so that an interrupted measurement keeps its points; points that the file holds already are not measured again. Run
+`millrace bench machine` before, so that bounds are of measured rates. `draw` makes the chart of the data alone.
 """
 import argparse
 import json
@@ -20,8 +20,8 @@ LIMITS = ["12GiB", "24GiB", ""]
 KEPT = ["tokens_per_step", "tokens_per_second", "step_seconds", "forward_seconds", "backward_seconds",
         "optimizer_seconds", "model_flops_per_second", "hardware_flops_per_second", "bound_seconds", "times_the_bound",
         "predicted_seconds", "rates", "recompute", "offload_activations", "streamed_layers",
-        "layers_with_weights_on_device", "layers_on_device", "share_updated_on_device", "links", "stalled_seconds",
-        "group", "peak_bytes"]
+        "group", "layers_with_weights_on_device", "layers_on_device", "layers_held", "share_updated_on_device", "links",
+        "stalled_seconds", "peak_bytes"]
 
 
 def measure(options):
@@ -29,6 +29,8 @@ def measure(options):
     if os.path.exists(options.data):
         with open(options.data) as file:
             data = json.load(file)
+        if data["model"] != options.model:
+            sys.exit(f"{options.data} holds points of {data['model']}: give another file")
     there = {(point["tokens_per_step"], point["limit"]) for point in data["points"]}
     for tokens in TOKENS:
         for limit in LIMITS:
@@ -60,6 +62,8 @@ def draw(options):
     with open(options.data) as file:
         data = json.load(file)
     points = data["points"]
+    if not points:
+        sys.exit(f"{options.data} holds no points")
     most = math.ceil(max(point["tokens_per_second"] for point in points) / 5000) * 5000
     low, high = math.log2(min(TOKENS)), math.log2(max(TOKENS))
 

@@ -24,7 +24,7 @@ void TestNuma::pagesComeFromTheNode() {
   const HardwareProfile profile = detectHardware();
   QVERIFY(!profile.cpu.numaNodes.empty());
   for (const NumaNode& node : profile.cpu.numaNodes) {
-    const NodePreference prefer = preferNode(node.index);
+    const auto prefer = preferNode(node.index);
     QVERIFY(prefer);
     constexpr std::size_t size = 1 << 20;
     void* const data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -58,6 +58,7 @@ inline StepRates randomRates(const ModelSpec& spec, const RunShape& shape, bool 
   rates.deviceUpdate = cpu ? rates.update : rates.update * 20;
   rates.diskRead = rate(disk.forward.diskRead + disk.backward.diskRead);
   rates.diskWrite = rates.diskRead * (0.3 + random.uniform());
+  if (random.below(2) == 0) rates.hostMemory = rate(adamWTraffic * host.hostUpdates);
   rates.sharedCores = cpu;
   rates.threads = 4;
   return rates;

@@ -81,6 +81,7 @@ void TestMemoryLayout::totalsArePlans() {
     shape.recompute = static_cast<Recompute>(random.below(3));
     shape.offloadActivations = random.below(2) == 0;
     shape.activationSlots = shape.offloadActivations ? 3 + static_cast<int>(random.below(2)) : 0;
+    shape.heldLayers = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(layers) + 1));
     shape.devices = 1 + static_cast<int>(random.below(2));
     shape.training = random.below(5) != 0;
     if (!shape.training) {
@@ -103,6 +104,13 @@ void TestMemoryLayout::totalsArePlans() {
       QVERIFY(allocation.bytes > 0 && allocation.bytes % operandAlignment == 0);
     }
     QVERIFY(plan.homes == homes);
+    if (!shape.training || shape.clip != ClipMode::Off) continue;
+    const HomeCounts counts = layout.counts(homes);
+    QCOMPARE(counts.held, std::min(shape.heldLayers, counts[UnitHome::Host] + counts[UnitHome::WeightsOnDevice]));
+    std::int64_t held = 0;
+    for (const BlockSpec& block : layout.blocks())
+      if (block.kind == BlockKind::Mlp && plan.find(allocation_name::plane(Plane::Gradient, block))) ++held;
+    QCOMPARE(held, counts.held);
   }
   for (const int times : seen) QVERIFY(times > 10);
 }

@@ -17,6 +17,7 @@ class TestPlanner : public QObject {
   void namedBytesOfPolicies();
   void requestedSettings();
   void moreMemoryIsNeverSlower();
+  void heldGradients();
 };
 
 void TestPlanner::nearTheBest() {
@@ -257,6 +258,31 @@ void TestPlanner::moreMemoryIsNeverSlower() {
     }
   }
   QVERIFY(faster > 10);
+}
+
+/// Where AdamW on the host takes longer than backward some gradients wait for forward, if that is wanted.
+void TestPlanner::heldGradients() {
+  const ModelSpec spec = modelOf("llama", 5, 97);
+  const RunShape shape = baseShape(Precision::Fp32, ClipMode::Off);
+  Random random(21, "rates");
+  int held = 0, faster = 0;
+  for (int machine = 0; machine < 40; ++machine) {
+    TierTotals limits;
+    for (const MemoryTier tier : {MemoryTier::Device, MemoryTier::Host}) limits[tier] = GiB;
+    PlanRequest request = requestOf(shape, randomRates(spec, shape, false, random), limits);
+    request.placement = PlacementPolicy::Host;
+    const auto with = planStep(spec, request);
+    request.holdGradients = false;
+    const auto without = planStep(spec, request);
+    QVERIFY(with && without);
+    QCOMPARE(without->memory.shape.heldLayers, std::int64_t{0});
+    QVERIFY(with->time.seconds <= without->time.seconds * 1.001);
+    if (with->time.seconds < without->time.seconds * 0.999) QVERIFY(with->memory.shape.heldLayers > 0);
+    if (with->memory.shape.heldLayers > 0) ++held;
+    if (with->time.seconds < without->time.seconds * 0.9) ++faster;
+  }
+  QVERIFY(held > 5 && held < 40);
+  QVERIFY(faster > 2);
 }
 
 QTEST_GUILESS_MAIN(TestPlanner)

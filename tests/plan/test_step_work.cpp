@@ -366,6 +366,12 @@ void TestStepWork::embeddingRows() {
   const double head = 97 * 64 + 64;
   QVERIFY(std::abs(host.forward.in + host.backward.in - ids - head * 2 - 4 * rows * 64 * 2) < 0.01 * 4 * rows * 64 * 2);
   QVERIFY(std::abs(host.backward.out - head * 4 - 4 * rows * 64 * 4) < 0.02 * 4 * rows * 64 * 4);
+  QCOMPARE(host.headProducts, 3 * 2.0 * 97 * 64 * 4 * 512); // of four micro-batches
+  QCOMPARE(host.tableUpdates, tableElements(layout));
+  QCOMPARE(host.besideHead, host.tableUpdates);
+  // The table's gradient is normed; of each row the gradient is added, and it is updated and gathered.
+  QVERIFY(std::abs(host.tableTurn - 4 * 97 * 64 - (28 + 12 + 4) * 97 * 64) < 1e-3 * host.tableTurn);
+  QCOMPARE(device.tableTurn, 0.0);
   QVERIFY(host.tableUpdates >= 97 * 64 && device.deviceUpdates > host.deviceUpdates + host.tableUpdates);
   // Of a tied model the step's list of rows comes in.
   const ModelSpec tied = smallModel("gpt2");

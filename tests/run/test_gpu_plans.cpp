@@ -113,7 +113,7 @@ class TestGpuPlans : public QObject {
       if (!less) break; // less than the smallest settings need
       QVERIFY(less->memory.total(MemoryTier::Device) <= most / 8 * eighths);
       const std::int64_t there = layersWith(less->memory, UnitHome::Device);
-      QVERIFY(less->time.seconds >= before);
+      QVERIFY(less->time.seconds >= before * 0.998); // what is faster by less than a thousandth is not taken
       before = less->time.seconds;
       mixed = mixed || (there > 0 && there < layers);
       streamed = streamed || layersWith(less->memory, UnitHome::Host) > layers / 2;

@@ -53,6 +53,8 @@ void print(Console& console, const BenchStepReport& report) {
   console.line(fmt::format("{}: {} parameters, {} layers of which {} streamed, {}, clip {}, recompute {}, groups of {}",
                            report.project, formatCount(report.parameters), report.layers, report.streamedLayers,
                            report.precision, report.clip, report.recompute, report.group));
+  if (report.heldLayers > 0)
+    console.line(fmt::format("gradients of {} layers wait for the next forward", report.heldLayers));
   if (report.updatedOnDevice > 0)
     console.line(fmt::format("of what is in host memory the device updates {:.1f}%", 100 * report.updatedOnDevice));
   console.line(

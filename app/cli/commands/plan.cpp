@@ -51,6 +51,7 @@ OrderedJson toJson(const PlannedPlacement& placement) {
             {"on_device", placement.onDevice},
             {"moments_on_disk", placement.momentsOnDisk},
             {"on_disk", placement.onDisk}}},
+          {"layers_held", placement.held},
           {"share_updated_on_device", placement.updatedOnDevice}};
 }
 

@@ -76,6 +76,9 @@ void printPlacement(Console& console, const PlannedPlacement& placement) {
   console.line(fmt::format("  recompute {}, groups of {} micro-batches, {} slots, activations {}", placement.recompute,
                            placement.group, placement.slots,
                            placement.offloadActivations ? "offloaded to RAM" : "kept in VRAM"));
+  if (placement.held > 0)
+    console.line(
+        fmt::format("  gradients of {} layers wait for the next forward, so that AdamW is never idle", placement.held));
   if (placement.updatedOnDevice > 0)
     console.line(fmt::format("  {:.0f}% of the parameters in RAM are updated on the GPU while it would wait",
                              100 * placement.updatedOnDevice));

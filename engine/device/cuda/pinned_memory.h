@@ -14,8 +14,7 @@ struct PinnedMemory {
 };
 
 /// Zero-filled, for the current GPU. DoesNotFit names what the system refused. Memory that the driver refuses to
-/// register is used as it is. To be given back with releasePinned().
-/// advice may be empty.
+/// register is used as it is. advice may be empty. To be given back with releasePinned().
 Result<PinnedMemory> allocatePinned(ThreadPool& pool, Bytes bytes, const std::string& purpose,
                                     const HostMemoryAdvice& advice);
 void releasePinned(void* data, Bytes bytes, bool registered);

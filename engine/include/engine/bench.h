@@ -56,6 +56,7 @@ struct BenchStepReport {
   std::int64_t streamedLayers = 0;  ///< whose weights cross the bus twice a step
   std::int64_t weightsOnDevice = 0; ///< layers whose weights alone are in device memory
   std::int64_t onDevice = 0;        ///< layers that are there wholly
+  std::int64_t heldLayers = 0;      ///< whose gradient waits for the next forward though clipping is off
   double updatedOnDevice = 0;       ///< share of the parameters of the others that AdamW updates on the device
 
   double tokensPerSecond = 0;

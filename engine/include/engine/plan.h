@@ -64,6 +64,7 @@ struct PlannedPlacement {
   std::int64_t onDevice = 0;        ///< wholly in VRAM
   std::int64_t momentsOnDisk = 0;   ///< weights in RAM, the rest on NVMe
   std::int64_t onDisk = 0;          ///< wholly on NVMe
+  std::int64_t held = 0;            ///< layers whose gradient waits for the next forward though clipping is off
   double updatedOnDevice = 0;       ///< share of the parameters in RAM that the GPU updates while it would wait
 };
 

@@ -15,7 +15,7 @@ enum class Precision {
 enum class ClipMode {
   Exact,     ///< gradients wait in fp32 until the norm of all is known: 4 bytes a parameter
   ExactBf16, ///< the same, waiting in bf16: 2 bytes a parameter
-  Off,       ///< no clipping; nothing waits, and a step that is not finite cannot be taken back
+  Off, ///< no clipping; the gradients of most layers do not wait, and a step that is not finite cannot be taken back
 };
 
 /// What backward finds kept: the layer's input alone, also what is dear to recompute, or everything.

@@ -7,6 +7,9 @@
 
 namespace millrace {
 
+/// Bytes of memory that AdamW reads (16) and writes (12) a parameter, with fp32 weights as with split ones.
+constexpr double adamWTraffic = 28;
+
 enum class RateOrigin : std::uint8_t { Unknown, Assumed, Entered, Measured };
 
 struct Rate {

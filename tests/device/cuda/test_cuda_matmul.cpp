@@ -88,10 +88,10 @@ class TestCudaMatmul : public QObject {
                           static_cast<int>(k), operands == DType::F32 ? "fp32" : "bf16", kind)
                 << the;
           }
-    // Logits: fp32 results of bf16 operands.
     for (const bool accumulate : {false, true})
       QTest::newRow(accumulate ? "tf32, accumulated" : "tf32")
           << Case{.m = 256, .n = 384, .k = 512, .transposeB = true, .accumulate = accumulate, .tf32 = true};
+    // Logits: fp32 results of bf16 operands.
     QTest::newRow("logits") << Case{.m = 96, .n = 1000, .k = 256, .transposeB = true, .operands = DType::BF16};
   }
 

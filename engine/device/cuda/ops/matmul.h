@@ -21,8 +21,8 @@ class Products {
   Products(const Products&) = delete;
   Products& operator=(const Products&) = delete;
 
-  /// See MatmulArgs. bf16 operands run on the matrix units, fp32 operands in true fp32 unless tf32 is
-  /// asked for.
+  /// See MatmulArgs. bf16 operands run on the matrix units, fp32 operands in true fp32, or
+  /// in tf32 where that is asked for.
   void multiply(cudaStream_t stream, const MatmulArgs& args, const Workspace& workspace);
 
  private:
