@@ -119,7 +119,7 @@ void assumeCpu(HardwareProfile& profile) {
   DeviceRates& rates = profile.cpuRates;
   assume(rates.gemmFp32, fp32, source);
   assume(rates.gemmTf32, fp32, source);
-  assume(rates.gemmBf16, sets.amxBf16 ? 400e9 * cores : sets.avx512Bf16 ? 110e9 * cores : fp32 * 0.8, source);
+  assume(rates.gemmBf16, sets.amxBf16 ? 400e9 * cores : fp32 * 0.8, source);
   const double traffic = profile.hostRates.memory.perSecond;
   assume(rates.memory, traffic, source);
   const double copy = std::min(traffic / 2, coreTraffic / 2); // one thread copies, and each byte is read and written

@@ -76,7 +76,7 @@ void predictShared(const StepWork& work, const StepRates& rates, StepTime& time)
 /// Of a phase that would take `phase` seconds were there no updates: these run beside one group, the first of forward
 /// or the last of backward.
 double withUpdates(double phase, double updates, double groups) {
-  return phase * (1 - 1 / groups) + std::max(phase / groups, updates);
+  return phase + std::max(0.0, updates - phase / groups);
 }
 
 /// Forward and the updates beside it, with so many parameters of host-resident blocks updated on the device.
@@ -157,6 +157,10 @@ Phase busiest(const PhaseWork& work, const StepRates& rates, double computing) {
   return phase;
 }
 
+double turnOfTables(const StepWork& work, const StepRates& rates) {
+  return rates.hostMemory > 0 ? work.tableTurn / (memoryShareOfRows * rates.hostMemory) : 0;
+}
+
 /// Of backward's seconds what the head computes. With updates in backward nothing is updated meanwhile: all that was
 /// left of the last step is done, and no gradient is there.
 double headAlone(const StepWork& work, const StepRates& rates) {
@@ -195,7 +199,7 @@ std::array<StepResource, 2> predictApart(const StepWork& work, const StepRates& 
   // The first layer's weights precede all compute, the last gradient leaves after it.
   double ends =
       (bus(work.forward.in, work.forward.out, rates) + bus(work.backward.in, work.backward.out, rates)) / units;
-  if (rates.hostMemory > 0) ends += work.tableTurn / (memoryShareOfRows * rates.hostMemory);
+  ends += turnOfTables(work, rates);
   double& host = time.busy[static_cast<std::size_t>(StepResource::HostAdamW)];
   if (work.updatesInForward) {
     forward.take(disk(work.forward, rates), slowerDisk(work.forward, rates));
@@ -335,7 +339,8 @@ StepTime predictStep(const StepWork& work, const StepRates& rates, bool splitUpd
     time.computeBinds = time.bottleneck == StepResource::Compute;
   } else {
     time.bottleneck = time[waitedFor[0]] > time[waitedFor[1]] ? waitedFor[0] : waitedFor[1];
-    time.computeBinds = waitsForComputeAlone();
+    // What tables hold up at the turn of a step weighs little once there are many tokens.
+    time.computeBinds = waitsForComputeAlone() && turnOfTables(work, rates) < 0.05 * time.seconds;
   }
   return time;
 }

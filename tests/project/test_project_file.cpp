@@ -237,7 +237,7 @@ class TestProjectFile : public QObject {
         {"2097152 micro-batches"});
     row("no rows", R"({"training": {"micro_batch": 0}})", {"training.micro_batch is 0"});
     row("context of one", R"({"training": {"context": 1}})", {"training.context is 1"});
-    row("precision", R"({"training": {"precision": "fp16"}})", {"'fp16'", "fp32, bf16"});
+    row("precision", R"({"training": {"precision": "fp16"}})", {"'fp16'", "fp32, tf32, bf16"});
     row("clip", R"({"training": {"clip": "yes"}})", {"'yes'", "exact, exact-bf16, off"});
     row("norm without clip", R"({"training": {"clip": "off", "max_grad_norm": 1}})",
         {"training.max_grad_norm", "clip off"});

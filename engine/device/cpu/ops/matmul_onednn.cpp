@@ -79,7 +79,8 @@ void sgemm(bool transposeA, bool transposeB, std::int64_t m, std::int64_t n, std
 bool hasNativeBf16() {
   static const bool native = [] {
     const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
-    if (isa != dnnl::cpu_isa::avx512_core_bf16 && isa != dnnl::cpu_isa::avx512_core_amx) return false;
+    // With AVX512-BF16 alone oneDNN sums in an order that depends on the leading dimensions, and the bits with it.
+    if (isa != dnnl::cpu_isa::avx512_core_amx) return false;
     try {
       stayOnThisThread();
       prepare(ProductKey{false, true, false, 64, 64, 64, 64, 64, 64});

@@ -12,7 +12,8 @@ namespace millrace::cpu {
 void sgemm(bool transposeA, bool transposeB, std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
            std::int64_t lda, const float* b, std::int64_t ldb, bool accumulate, float* c, std::int64_t ldc);
 
-/// Whether this processor multiplies bf16 itself (AVX512-BF16 or AMX) and oneDNN uses it.
+/// Whether this processor multiplies bf16 itself (AMX) and oneDNN uses it. AVX512-BF16 alone is left aside: there the
+/// result depends on where the operands lie.
 bool hasNativeBf16();
 
 /// The same with a and b in bf16 and c in fp32; only where hasNativeBf16(). Keeps up to 64 prepared products a thread.
