@@ -207,6 +207,7 @@ Result<std::unique_ptr<Run>> Run::start(FileSystem& files, const Project& projec
                describeRun(files, project, project.name.empty() ? "project" : project.name));
   // Refused before there is a folder of it.
   MILLRACE_CHECK(checkDeviceSetting(project.training.device, "training.device"));
+  if (options.replaceExisting) MILLRACE_CHECK(checkInputs(files, description)); // or the old run would be lost for it
   MILLRACE_TRY(OwnedRun owned, createRun(files, options.directory,
                                          options.replaceExisting ? ExistingRun::Replace : ExistingRun::Refuse));
   auto implementation =

@@ -2,6 +2,7 @@
 
 #include "base/atomic_file.h"
 #include "base/hash.h"
+#include "data/source_files.h"
 #include "hardware/detect.h"
 #include "model/config_import.h"
 #include "model/foreign_models.h"
@@ -54,6 +55,13 @@ std::string fingerprintOf(const RunDescription& description) {
   return hasher.hex();
 }
 
+Result<ModelReader> openWeights(FileSystem& files, const Path& folder, const ModelSpec& spec) {
+  MILLRACE_TRY(const ModelSpec stored, readModelConfig(files, folder));
+  ModelReadOptions options;
+  if (stored.vocabulary != spec.vocabulary) options.storedVocabulary = stored.vocabulary;
+  return ModelReader::open(files, folder, spec, options);
+}
+
 class Preparation {
  public:
   Preparation(FileSystem& files, const RunDescription& description, const RunDirectory& directory,
@@ -101,10 +109,7 @@ class Preparation {
   Status openModel() {
     const auto* folder = std::get_if<ModelFolder>(&m_project.model);
     if (!folder) return {};
-    MILLRACE_TRY(const ModelSpec stored, readModelConfig(m_files, folder->folder));
-    ModelReadOptions options;
-    if (stored.vocabulary != m_description.spec.vocabulary) options.storedVocabulary = stored.vocabulary;
-    MILLRACE_TRY(m_weights, ModelReader::open(m_files, folder->folder, m_description.spec, options));
+    MILLRACE_TRY(m_weights, openWeights(m_files, folder->folder, m_description.spec));
     return {};
   }
 
@@ -286,6 +291,16 @@ Result<RunDescription> describeRun(FileSystem& files, const Project& project, co
   MILLRACE_TRY(const Tokenizer checked, Tokenizer::parse(*description.tokenizer, tokenizer.string()));
   (void)checked;
   return description;
+}
+
+Status checkInputs(FileSystem& files, const RunDescription& description) {
+  const Project& project = description.project;
+  Log log; // what is passed over is told by the run
+  MILLRACE_TRY(const std::vector<SourceFile> sources, findSourceFiles(files, dataSpecOf(project).sources, log));
+  MILLRACE_CHECK(bytesOf(files, sources));
+  if (const auto* model = std::get_if<ModelFolder>(&project.model))
+    MILLRACE_CHECK(openWeights(files, model->folder, description.spec));
+  return {};
 }
 
 Json runFileContents(const RunDescription& description) {

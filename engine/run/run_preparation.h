@@ -31,6 +31,9 @@ struct RunDescription {
 
 Result<RunDescription> describeRun(FileSystem& files, const Project& project, const std::string& source);
 
+/// Whether its data is there and its weights are the model's, without reading either: before a run gives way to it.
+Status checkInputs(FileSystem& files, const RunDescription& description);
+
 /// The project's data as engine/data reads it.
 DataSpec dataSpecOf(const Project& project);
 

@@ -168,6 +168,11 @@ class TestTrain : public QObject {
   void replaceBeginsAnew() {
     QCOMPARE(runProgram({"train", m_project, "--run-dir", m_run, "--set", "training.steps=3"}).code, 0);
     QCOMPARE(figures(m_run).size(), 3);
+    // One that cannot begin leaves it as it is.
+    const Outcome refused =
+        runProgram({"train", m_project, "--run-dir", m_run, "--replace", "--set", "data.sources.path=missing.txt"});
+    QCOMPARE(refused.code, 2);
+    QCOMPARE(figures(m_run).size(), 3);
     const Outcome outcome = runProgram({"train", m_project, "--run-dir", m_run, "--replace"});
     QVERIFY2(outcome.code == 0, outcome.error.constData());
     equalsTheWholeRun();
