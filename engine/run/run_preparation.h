@@ -31,7 +31,8 @@ struct RunDescription {
 
 Result<RunDescription> describeRun(FileSystem& files, const Project& project, const std::string& source);
 
-/// Whether its data is there and its weights are the model's, without reading either: before a run gives way to it.
+/// Whether its data is there and its weights are the model's, of which nothing is read but tables that have to grow:
+/// before a run gives way to it.
 Status checkInputs(FileSystem& files, const RunDescription& description);
 
 /// The project's data as engine/data reads it.

@@ -20,24 +20,15 @@ void Linear::backwardInput(Stream& stream, const TensorView& dY, const TensorVie
 }
 
 void Linear::backwardWeight(Stream& stream, const TensorView& dY, const TensorView& x) const {
-  if (conv1d)
-    ops::matmul(stream, {.a = x,
-                         .b = dY,
-                         .c = weightGradient,
-                         .transposeA = true,
-                         .accumulate = true,
-                         .bias = {},
-                         .residual = {},
-                         .tf32 = tf32});
-  else
-    ops::matmul(stream, {.a = dY,
-                         .b = x,
-                         .c = weightGradient,
-                         .transposeA = true,
-                         .accumulate = true,
-                         .bias = {},
-                         .residual = {},
-                         .tf32 = tf32});
+  // The transpose of the product is what a matrix stored the other way takes.
+  ops::matmul(stream, {.a = conv1d ? x : dY,
+                       .b = conv1d ? dY : x,
+                       .c = weightGradient,
+                       .transposeA = true,
+                       .accumulate = true,
+                       .bias = {},
+                       .residual = {},
+                       .tf32 = tf32});
   if (biasGradient.valid()) ops::biasGradient(stream, {.dY = dY, .dBias = biasGradient});
 }
 
