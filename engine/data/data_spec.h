@@ -12,12 +12,18 @@
 
 namespace millrace {
 
-/// One place where documents come from.
-struct SourcePattern {
-  std::string path; ///< a file, a folder (searched through), or a pattern with * ? [] and ** for any depth
+/// What is made of the records of a source.
+struct SourceFormat {
   DataFormat format = DataFormat::Auto;
   std::string textField = "text"; ///< Jsonl
   std::string separator;          ///< Text: the line between two documents; empty: none
+  std::vector<std::string> sets;  ///< rows: only those whose meta.pile_set_name is one of these; empty: all
+};
+
+/// One place where documents come from.
+struct SourcePattern {
+  std::string path; ///< a file, a folder (searched through), or a pattern with * ? [] and ** for any depth
+  SourceFormat how = {};
 };
 
 struct DataSpec {

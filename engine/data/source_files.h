@@ -6,12 +6,18 @@
 
 namespace millrace {
 
-/// One file and how to read it; the format is decided.
+/// How a file is cut into records.
+enum class RecordLayout {
+  Text,  ///< documents of plain text
+  Lines, ///< JSON, a row a line
+  Json,  ///< JSON, one list of rows; or like Lines, if it does not begin with a bracket
+};
+
+/// One file and how to read it. The format of rows may still be Auto: detectFormats() decides.
 struct SourceFile {
   Path path;
-  DataFormat format = DataFormat::Text;
-  std::string textField;
-  std::string separator;
+  RecordLayout layout = RecordLayout::Text;
+  SourceFormat how;
 };
 
 /// Files in the order of the sources, those of a folder or pattern sorted by name. Files of unknown kinds in folders

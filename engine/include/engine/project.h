@@ -50,9 +50,12 @@ struct TokenizerOfModel {
 using TokenizerSource = std::variant<TokenizerOfModel, TokenizerFile, TokenizerTraining>;
 
 enum class DataFormat {
-  Auto, ///< by the file's ending: .jsonl is Jsonl, all others are Text
-  Text,
-  Jsonl,
+  Auto,     ///< plain text or rows of JSON by the file's ending, and what rows hold by the first of them
+  Text,     ///< plain text
+  Jsonl,    ///< objects with a field of text
+  Alpaca,   ///< {"instruction": ..., "input": ..., "output": ...}
+  ShareGpt, ///< {"conversations": [{"from": ..., "value": ...}, ...]}
+  Messages, ///< {"messages": [{"role": ..., "content": ...}, ...]}
 };
 
 struct DataSourceSpec {
