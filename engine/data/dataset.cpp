@@ -94,7 +94,7 @@ Result<Dataset> prepareDataset(FileSystem& files, ThreadPool& pool, Log& log, co
     return progress && !progress(checking) ? interrupted() : Status{};
   };
   if (files.exists(path)) {
-    auto cache = TokenCache::open(files, path, key, tokenizer.vocabularySize(), checked);
+    auto cache = TokenShard::open(files, path, key, tokenizer.vocabularySize(), checked);
     if (!cache && cache.error().kind == ErrorKind::Interrupted) return tl::unexpected<Error>(cache.error());
     if (cache)
       dataset.m_cache = std::move(*cache);
@@ -105,14 +105,14 @@ Result<Dataset> prepareDataset(FileSystem& files, ThreadPool& pool, Log& log, co
   if (!dataset.m_cache) {
     MILLRACE_CHECK(files.createDirectories(spec.cacheDirectory));
     {
-      MILLRACE_TRY(TokenCacheWriter writer, TokenCacheWriter::create(files, path, key, tokenizer.vocabularySize()));
+      MILLRACE_TRY(TokenShardWriter writer, TokenShardWriter::create(files, path, key, tokenizer.vocabularySize()));
       MILLRACE_CHECK(tokenizeSources(files, pool, log, sources, hashes.files, spec.badRowLimit, tokenizer,
                                      dataset.m_endOfText, progress, hashes.bytes, writer));
     }
-    MILLRACE_TRY(dataset.m_cache, TokenCache::open(files, path, key, tokenizer.vocabularySize(), checked));
+    MILLRACE_TRY(dataset.m_cache, TokenShard::open(files, path, key, tokenizer.vocabularySize(), checked));
   }
 
-  const TokenCache& cache = *dataset.m_cache;
+  const TokenShard& cache = *dataset.m_cache;
   DatasetSummary& summary = dataset.m_summary;
   for (std::size_t i = 0; i < cache.documents().size(); ++i) {
     const bool heldBack = isValidationDocument(cache.documents()[i].hash, spec.validationFraction);
@@ -122,9 +122,9 @@ Result<Dataset> prepareDataset(FileSystem& files, ThreadPool& pool, Log& log, co
   }
   summary.documents = static_cast<std::int64_t>(cache.documents().size());
   summary.validationDocuments = static_cast<std::int64_t>(dataset.m_validation.size());
-  summary.badRows = cache.counts().badRows;
-  summary.emptyDocuments = cache.counts().emptyDocuments;
-  summary.repairedSequences = cache.counts().repairedSequences;
+  summary.badRows = cache.place().counts.badRows;
+  summary.emptyDocuments = cache.place().counts.emptyDocuments;
+  summary.repairedSequences = cache.place().counts.repairedSequences;
   Hasher128 fingerprint;
   fingerprint.update(fmt::format("{} {}", key, validationShare(spec.validationFraction)));
   summary.fingerprint = fingerprint.hex();

@@ -46,7 +46,7 @@ class Dataset {
                                         const Tokenizer& tokenizer, const DataProgressCallback& progress);
   Dataset() = default;
 
-  std::shared_ptr<const TokenCache> m_cache;
+  std::shared_ptr<const TokenShard> m_cache;
   std::shared_ptr<const std::vector<std::int32_t>> m_tokenBytes;
   std::vector<std::uint64_t> m_training;
   std::vector<std::uint64_t> m_validation;

@@ -81,12 +81,11 @@ Result<std::vector<RecordBatches::Part>> RecordBatches::next() {
 Status tokenizeSources(FileSystem& files, ThreadPool& pool, Log& log, const std::vector<SourceFile>& sources,
                        const std::vector<std::string>& expectedHashes, std::int64_t badRowLimit,
                        const Tokenizer& tokenizer, std::int32_t endOfText, const DataProgressCallback& progress,
-                       Bytes totalBytes, TokenCacheWriter& writer) {
+                       Bytes totalBytes, TokenShardWriter& writer) {
   RecordLimits limits;
   if (!tokenizer.worksByLine()) limits.fragment = limits.document;
   RecordBatches batches(files, pool, log, sources, limits, badRowLimit);
-  std::uint64_t documentHash = 0;
-  std::uint64_t documentBytes = 0;
+  DocumentFacts facts;
   std::int64_t emptyEncodings = 0;
   std::int64_t documentStart = 0;
   for (;;) {
@@ -116,11 +115,11 @@ Status tokenizeSources(FileSystem& files, ThreadPool& pool, Log& log, const std:
         const std::size_t end = encoded[t].ends[i - starts[t]];
         if (part.first) {
           // Of a document that comes in parts the first part decides; others may not be in memory together with it.
-          documentHash = hash64(part.text);
-          documentBytes = 0;
+          facts = {};
+          facts.hash = hash64(part.text);
           documentStart = writer.tokens();
         }
-        documentBytes += part.text.size();
+        facts.textBytes += part.text.size();
         MILLRACE_CHECK(writer.append(std::span(encoded[t].ids).subspan(from, end - from)));
         from = end;
         if (!part.last) continue;
@@ -129,7 +128,7 @@ Status tokenizeSources(FileSystem& files, ThreadPool& pool, Log& log, const std:
           continue;
         }
         MILLRACE_CHECK(writer.append(std::span(&endOfText, 1)));
-        writer.endDocument(documentHash, documentBytes);
+        writer.endDocument(facts);
       }
     }
     const DataProgress now{DataProgress::Phase::Tokenizing, batches.reader().bytesRead(), totalBytes,
@@ -144,7 +143,10 @@ Status tokenizeSources(FileSystem& files, ThreadPool& pool, Log& log, const std:
   counts.emptyDocuments += emptyEncodings;
   if (writer.documents() == 0)
     return tl::unexpected<Error>(noDocuments(sources.size(), counts.emptyDocuments, counts.badRows));
-  return writer.finish(counts);
+  const std::string unnamed;
+  ShardPlace place;
+  place.counts = counts;
+  return writer.finish(place, std::span(&unnamed, 1));
 }
 
 } // namespace millrace

@@ -3,7 +3,7 @@
 
 #include "base/thread_pool.h"
 #include "data/record_decoder.h"
-#include "data/token_cache.h"
+#include "data/token_shard_writer.h"
 #include "text/tokenizer.h"
 
 namespace millrace {
@@ -38,6 +38,6 @@ class RecordBatches {
 Status tokenizeSources(FileSystem& files, ThreadPool& pool, Log& log, const std::vector<SourceFile>& sources,
                        const std::vector<std::string>& expectedHashes, std::int64_t badRowLimit,
                        const Tokenizer& tokenizer, std::int32_t endOfText, const DataProgressCallback& progress,
-                       Bytes totalBytes, TokenCacheWriter& writer);
+                       Bytes totalBytes, TokenShardWriter& writer);
 
 } // namespace millrace
