@@ -8,8 +8,8 @@ namespace millrace {
 namespace {
 
 constexpr std::pair<const char*, const char*> roles[] = {
-    {"system", "system"},       {"user", "user"},       {"human", "user"}, {"assistant", "assistant"},
-    {"gpt", "assistant"},       {"model", "assistant"}, {"tool", "tool"},
+    {"system", "system"}, {"user", "user"},       {"human", "user"}, {"assistant", "assistant"},
+    {"gpt", "assistant"}, {"model", "assistant"}, {"tool", "tool"},
 };
 
 const Json& fieldOf(const Json& object, const char* name) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/file.h"
+#include "engine/chat.h"
 #include "engine/project.h"
 
 #include <cstdint>
@@ -26,8 +27,17 @@ struct SourcePattern {
   SourceFormat how = {};
 };
 
+/// How conversations become tokens.
+struct ChatSpec {
+  ChatTemplateChoice chatTemplate; ///< none: conversations are refused
+  LearnFrom learn = LearnFrom::Assistant;
+  OverLong overLong = OverLong::Truncate;
+  std::int64_t context = 1024; ///< tokens; longer conversations are over-long
+};
+
 struct DataSpec {
   std::vector<SourcePattern> sources;
+  ChatSpec chat;
   double validationFraction = 0.01; ///< share of documents that is held back, by the hash of their text
   Path cacheDirectory;              ///< where tokenized data is kept
   std::int64_t badRowLimit = 100;   ///< more unusable rows than this end the preparation

@@ -85,9 +85,9 @@ struct Ending {
   Kind kind;
 };
 
-constexpr Ending endings[] = {{".gz", Kind::Gzip},       {".xz", Kind::Xz},           {".bz2", Kind::Bzip2},
-                              {".zip", Kind::Zip},       {".parquet", Kind::Parquet}, {".arrow", Kind::Arrow},
-                              {".feather", Kind::Feather}, {".csv", Kind::Csv},       {".tsv", Kind::Tsv},
+constexpr Ending endings[] = {{".gz", Kind::Gzip},         {".xz", Kind::Xz},           {".bz2", Kind::Bzip2},
+                              {".zip", Kind::Zip},         {".parquet", Kind::Parquet}, {".arrow", Kind::Arrow},
+                              {".feather", Kind::Feather}, {".csv", Kind::Csv},         {".tsv", Kind::Tsv},
                               {".pdf", Kind::Pdf}};
 
 // Longer ones before those that they begin with.
@@ -117,9 +117,7 @@ std::string adviceOnForeignName(const Path& path) {
 }
 
 Status refuseForeignContents(const Path& path, std::string_view beginning, bool plainText) {
-  const auto refuse = [&](Kind kind) {
-    return badInput(fmt::format("{}: {}", path.string(), adviceOn(kind, path)));
-  };
+  const auto refuse = [&](Kind kind) { return badInput(fmt::format("{}: {}", path.string(), adviceOn(kind, path))); };
   for (const auto& known : beginnings)
     if (beginning.starts_with(known.text)) return refuse(known.kind);
   if (beginning.starts_with("BZh") && beginning.substr(4).starts_with("1AY&SY")) return refuse(Kind::Bzip2);

@@ -19,8 +19,8 @@ class JsonElements {
   /// limit: bytes of an element that are kept; the rest is counted and dropped.
   explicit JsonElements(std::size_t limit) : m_limit(limit) {}
 
-  /// Goes on through `bytes`, whose first ones ever are the list's bracket or white space in front of it, and takes what
-  /// it has seen from their front. Not to be called behind End.
+  /// Goes on through `bytes`, whose first ones ever are the list's bracket or white space in front of it, and takes
+  /// what it has seen from their front. Not to be called behind End.
   Event next(std::string_view& bytes);
 
   /// Of the element that is complete, or that the file ends in: its text without white space around it.

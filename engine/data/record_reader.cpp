@@ -74,10 +74,9 @@ Result<bool> RecordReader::openNext() {
   MILLRACE_CHECK(fillBlock());
   MILLRACE_CHECK(refuseForeignContents(source.path, m_block, source.layout == RecordLayout::Text));
   if (m_block.starts_with(byteOrderMark)) m_at = byteOrderMark.size();
-  if (source.layout == RecordLayout::Json) {
+  if (source.layout == RecordLayout::List) {
     const std::size_t first = m_block.find_first_not_of(" \t\r\n", m_at);
-    if (first != std::string::npos && m_block[first] == '[')
-      m_elements.emplace(static_cast<std::size_t>(m_limits.row));
+    if (first != std::string::npos && m_block[first] == '[') m_elements.emplace(static_cast<std::size_t>(m_limits.row));
   }
   return true;
 }
@@ -115,9 +114,9 @@ Result<bool> RecordReader::nextPart(std::string_view& part, bool& lineEnds) {
 Result<bool> RecordReader::next(RawRecord& record) {
   for (;;) {
     if (m_stream) {
-      MILLRACE_TRY(const bool got, m_elements                                                ? nextElement(record)
+      MILLRACE_TRY(const bool got, m_elements                                           ? nextElement(record)
                                    : m_sources[m_next - 1].layout == RecordLayout::Text ? nextText(record)
-                                                                                             : nextLine(record));
+                                                                                        : nextLine(record));
       if (got) {
         record.file = m_next - 1;
         return true;
@@ -184,7 +183,7 @@ Result<bool> RecordReader::nextElement(RawRecord& record) {
 }
 
 Result<bool> RecordReader::nextText(RawRecord& record) {
-  const std::string& separator = m_sources[m_next - 1].separator;
+  const std::string& separator = m_sources[m_next - 1].how.separator;
   record = {};
   record.first = !m_inDocument;
   const auto give = [&](std::string text, bool last) {

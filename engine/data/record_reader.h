@@ -1,5 +1,5 @@
-// Cuts source files into records: a line of a .jsonl file, an element of a .json file that is one list, or a document of
-// a text file or a part of a long one. Reads in pieces, so that memory stays bounded whatever is in the files. One
+// Cuts source files into records: a line of a .jsonl file, an element of a .json file that is one list, or a document
+// of a text file or a part of a long one. Reads in pieces, so that memory stays bounded whatever is in the files. One
 // thread.
 #pragma once
 

@@ -19,8 +19,7 @@ std::string likelySetting(const std::map<std::string, RowField>& fields) {
     return field != fields.end() && field->second.kind == kind;
   };
   for (const auto& [field, format] : {std::pair{"messages", "messages"}, {"conversations", "sharegpt"}})
-    if (is(field, RowField::Kind::List))
-      return fmt::format("; set format to {}, which '{}' looks like", format, field);
+    if (is(field, RowField::Kind::List)) return fmt::format("; set format to {}, which '{}' looks like", format, field);
   if (is("instruction", RowField::Kind::Text) && is("output", RowField::Kind::Text))
     return "; set format to alpaca, which 'instruction' and 'output' look like";
   const std::string* likely = nullptr;
@@ -73,7 +72,7 @@ Status RowJudge::judge(std::size_t file, std::int64_t line, const DecodedRecord&
   case DecodedRecord::Kind::Document:
     if (!m_fieldSeen) {
       m_fieldSeen = true;
-      for (; m_rowsWithout > 0; --m_rowsWithout) 
+      for (; m_rowsWithout > 0; --m_rowsWithout)
         MILLRACE_CHECK(count(file, m_firstLine, fmt::format("it lacks {}", fieldsOf(m_sources[file].how))));
       m_fields.clear();
     }

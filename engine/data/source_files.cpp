@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fnmatch.h>
 #include <optional>
 
@@ -30,7 +31,7 @@ std::string lowerExtension(const Path& path) {
 std::optional<RecordLayout> layoutOf(const Path& path) {
   const std::string extension = lowerExtension(isZstdName(path) ? path.stem() : path);
   if (extension == ".jsonl" || extension == ".ndjson") return RecordLayout::Lines;
-  if (extension == ".json") return RecordLayout::Json;
+  if (extension == ".json") return RecordLayout::List;
   if (extension == ".txt" || extension == ".text" || extension == ".md") return RecordLayout::Text;
   return std::nullopt;
 }
@@ -129,8 +130,7 @@ Result<std::vector<SourceFile>> findSourceFiles(FileSystem& files, const std::ve
       if (files.isDirectory(path)) {
         MILLRACE_CHECK(finder.folder(path, 0));
       } else {
-        const auto layout =
-            source.how.format == DataFormat::Auto ? layoutOf(path) : layoutFor(source.how.format, path);
+        const auto layout = source.how.format == DataFormat::Auto ? layoutOf(path) : layoutFor(source.how.format, path);
         if (!layout) return badInput(fmt::format("{}: {}", source.path, adviceOnForeignName(path)));
         MILLRACE_CHECK(finder.take(path, *layout));
       }
@@ -142,9 +142,20 @@ Result<std::vector<SourceFile>> findSourceFiles(FileSystem& files, const std::ve
       return badInput(fmt::format("{}: there is no such file or folder", source.path));
     }
     if (found.size() == before)
-      return badInput(fmt::format("{}: holds no file to read; expected .txt, .jsonl or .json files, or these with .zst", source.path));
+      return badInput(fmt::format("{}: holds no file to read; expected .txt, .jsonl or .json files, or these with .zst",
+                                  source.path));
   }
   return found;
+}
+
+std::string fingerprintOf(const SourceFile& source) {
+  const SourceFormat& how = source.how;
+  const auto field = [](const std::string& text) { return fmt::format(" {}:{}", text.size(), text); };
+  std::string result = fmt::format("{}", static_cast<int>(how.format));
+  if (how.format == DataFormat::Text) return result + field(how.separator);
+  if (how.format == DataFormat::Jsonl) result += field(how.textField);
+  for (const std::string& set : how.sets) result += field(set);
+  return result;
 }
 
 Result<Bytes> bytesOf(FileSystem& files, const std::vector<SourceFile>& sources) {
@@ -157,9 +168,25 @@ Result<Bytes> bytesOf(FileSystem& files, const std::vector<SourceFile>& sources)
   return total;
 }
 
-Error noDocuments(std::size_t files, std::int64_t emptyDocuments, std::int64_t badRows) {
+Error noDocuments(std::size_t files, const CachedCounts& counts, const std::vector<std::string>& otherSets) {
+  const ConversationCounts& chats = counts.conversations;
+  if (chats.nothingLearnt > 0)
+    return {ErrorKind::BadInput,
+            fmt::format("nothing to learn: no token of the data is a target; {} conversations have no turn that is "
+                        "learnt from, or none within the context; see data.chat.learn and data.chat.over_long",
+                        chats.nothingLearnt)};
+  if (chats.dropped > 0)
+    return {ErrorKind::BadInput,
+            fmt::format("nothing to learn: all of the {} conversations are longer than the context and dropped; raise "
+                        "training.context, or set data.chat.over_long to truncate or split",
+                        chats.dropped)};
+  if (counts.otherSets > 0)
+    return {
+        ErrorKind::BadInput,
+        fmt::format("no data: {} rows are all of other sets than data.sources.sets asks for; the sets found are: {}",
+                    counts.otherSets, fmt::join(otherSets, ", "))};
   return {ErrorKind::BadInput, fmt::format("no data: {} files hold no document ({} empty, {} unusable rows)", files,
-                                           emptyDocuments, badRows)};
+                                           counts.emptyDocuments, counts.badRows)};
 }
 
 } // namespace millrace

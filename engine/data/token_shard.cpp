@@ -109,11 +109,16 @@ Result<std::shared_ptr<const TokenShard>> TokenShard::open(FileSystem& files, co
 
   shard->m_tokens = static_cast<std::int64_t>(footer.tokens);
   shard->m_tokenBytes = static_cast<int>(footer.tokenBytes);
-  shard->m_place = {footer.index,
-                    footer.last != 0,
-                    {footer.nextFile, footer.nextRecord},
-                    {static_cast<std::int64_t>(footer.badRows), static_cast<std::int64_t>(footer.emptyDocuments),
-                     static_cast<std::int64_t>(footer.repairedSequences)}};
+  const auto count = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
+  shard->m_place = {
+      footer.index,
+      footer.last != 0,
+      {footer.nextFile, footer.nextRecord},
+      {count(footer.badRows),
+       count(footer.emptyDocuments),
+       count(footer.repairedSequences),
+       count(footer.otherSets),
+       {count(footer.truncated), count(footer.split), count(footer.dropped), count(footer.nothingLearnt)}}};
   Hasher128 hasher;
   hasher.update(rawBytes(header));
   Bytes offset = sizeof(Header);

@@ -40,6 +40,8 @@ struct CachedCounts {
   std::int64_t badRows = 0;
   std::int64_t emptyDocuments = 0;
   std::int64_t repairedSequences = 0; ///< invalid UTF-8 replaced by U+FFFD
+  std::int64_t otherSets = 0;         ///< rows of sets that were not asked for
+  ConversationCounts conversations;
   bool operator==(const CachedCounts&) const = default;
 };
 

@@ -42,11 +42,16 @@ struct Footer {
   std::uint64_t badRows = 0;
   std::uint64_t emptyDocuments = 0;
   std::uint64_t repairedSequences = 0;
+  std::uint64_t otherSets = 0;
+  std::uint64_t truncated = 0;
+  std::uint64_t split = 0;
+  std::uint64_t dropped = 0;
+  std::uint64_t nothingLearnt = 0;
   std::array<char, 32> key = {};
   std::array<char, 32> checksum = {};
   std::uint64_t ownHash = 0;
 };
-static_assert(sizeof(Footer) == 176 && std::is_trivially_copyable_v<Footer>);
+static_assert(sizeof(Footer) == 216 && std::is_trivially_copyable_v<Footer>);
 
 template <class Value>
 std::string_view rawBytes(const Value& value) {

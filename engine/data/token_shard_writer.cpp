@@ -105,6 +105,11 @@ Status TokenShardWriter::finish(const ShardPlace& place, std::span<const std::st
   footer.badRows = static_cast<std::uint64_t>(place.counts.badRows);
   footer.emptyDocuments = static_cast<std::uint64_t>(place.counts.emptyDocuments);
   footer.repairedSequences = static_cast<std::uint64_t>(place.counts.repairedSequences);
+  footer.otherSets = static_cast<std::uint64_t>(place.counts.otherSets);
+  footer.truncated = static_cast<std::uint64_t>(place.counts.conversations.truncated);
+  footer.split = static_cast<std::uint64_t>(place.counts.conversations.split);
+  footer.dropped = static_cast<std::uint64_t>(place.counts.conversations.dropped);
+  footer.nothingLearnt = static_cast<std::uint64_t>(place.counts.conversations.nothingLearnt);
   std::copy(m_key.begin(), m_key.end(), footer.key.begin());
   const std::string checksum = m_hasher.hex();
   std::copy(checksum.begin(), checksum.end(), footer.checksum.begin());

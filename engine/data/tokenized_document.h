@@ -22,4 +22,20 @@ struct DocumentFacts {
   std::vector<TokenRange> learnt; ///< ascending, not touching; empty where wholeLearnt
 };
 
+/// What became of conversations that are not taken as they are.
+struct ConversationCounts {
+  std::int64_t truncated = 0;     ///< over-long, or parts of such: their ends are missing
+  std::int64_t split = 0;         ///< over-long, taken in parts
+  std::int64_t dropped = 0;       ///< over-long, left out
+  std::int64_t nothingLearnt = 0; ///< left out, since no token of them is learnt
+  bool operator==(const ConversationCounts&) const = default;
+  ConversationCounts& operator+=(const ConversationCounts& other) {
+    truncated += other.truncated;
+    split += other.split;
+    dropped += other.dropped;
+    nothingLearnt += other.nothingLearnt;
+    return *this;
+  }
+};
+
 } // namespace millrace

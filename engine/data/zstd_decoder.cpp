@@ -30,9 +30,10 @@ tl::unexpected<Error> ZstdDecoder::fault(std::size_t code) const {
                                 "-D DICTIONARY IN.zst | zstd -o OUT.zst",
                                 m_frameStart));
   default:
-    return badInput(fmt::format("damaged at about byte {}, in the zstd frame that begins at byte {} ({}); fetch or make "
-                                "it again",
-                                m_taken, m_frameStart, ZSTD_getErrorName(code)));
+    return badInput(
+        fmt::format("damaged at about byte {}, in the zstd frame that begins at byte {} ({}); fetch or make "
+                    "it again",
+                    m_taken, m_frameStart, ZSTD_getErrorName(code)));
   }
 }
 
@@ -50,9 +51,10 @@ Status ZstdDecoder::decode(std::span<const std::byte>& input, std::span<std::byt
     m_inFrame = left != 0;
     if (!m_inFrame) m_frameStart = m_taken;
     if (m_written > freeExpansion && m_written / mostExpansion > m_taken)
-      return badInput(fmt::format("{} of zstd data became more than {}, which no text does; if it is meant to, decompress "
-                                  "it first: zstd -d IN.zst",
-                                  formatBytes(m_taken), formatBytes(m_written)));
+      return badInput(
+          fmt::format("{} of zstd data became more than {}, which no text does; if it is meant to, decompress "
+                      "it first: zstd -d IN.zst",
+                      formatBytes(m_taken), formatBytes(m_written)));
     if (in.pos == 0 && out.pos == 0) break; // waits for input
   }
   return {};
@@ -60,9 +62,10 @@ Status ZstdDecoder::decode(std::span<const std::byte>& input, std::span<std::byt
 
 Status ZstdDecoder::finish() const {
   if (!m_inFrame) return {};
-  return badInput(fmt::format("cut off: it ends at byte {}, inside the zstd frame that begins at byte {}; fetch or make "
-                              "it again",
-                              m_taken, m_frameStart));
+  return badInput(
+      fmt::format("cut off: it ends at byte {}, inside the zstd frame that begins at byte {}; fetch or make "
+                  "it again",
+                  m_taken, m_frameStart));
 }
 
 } // namespace millrace

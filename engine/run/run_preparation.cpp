@@ -251,11 +251,32 @@ class Preparation {
 
 } // namespace
 
+namespace {
+
+ChatSpec chatSpecOf(const Project& project) {
+  const ChatConfig& chat = project.data.chat;
+  ChatSpec spec;
+  spec.learn = chat.learn;
+  spec.overLong = chat.overLong;
+  spec.context = project.training.context;
+  spec.chatTemplate.builtIn = chat.builtInTemplate;
+  spec.chatTemplate.file = chat.templateFile;
+  if (!chat.builtInTemplate.empty() || !chat.templateFile.empty()) return spec;
+  if (const auto* folder = std::get_if<ModelFolder>(&project.model))
+    spec.chatTemplate.model = folder->folder;
+  else if (const auto* file = std::get_if<TokenizerFile>(&project.tokenizer))
+    spec.chatTemplate.model = file->file.parent_path();
+  return spec;
+}
+
+} // namespace
+
 DataSpec dataSpecOf(const Project& project) {
   DataSpec spec;
   for (const DataSourceSpec& source : project.data.sources)
     for (const Path& path : source.paths)
-      spec.sources.push_back({path.string(), source.format, source.textField, source.separator});
+      spec.sources.push_back({path.string(), {source.format, source.textField, source.separator, source.sets}});
+  spec.chat = chatSpecOf(project);
   spec.validationFraction = project.data.validationFraction;
   spec.cacheDirectory = cacheDirectory(project);
   spec.badRowLimit = project.data.badRows;

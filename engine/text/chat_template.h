@@ -39,6 +39,8 @@ class ChatTemplate {
   /// it. Else it is found by rendering the beginnings of the conversation: from behind what asks an assistant to speak
   /// up to the end of its turn. A template with which that cannot be told is an error that says at which message.
   Result<RenderedChat> renderForTraining(const Json& variables) const;
+  /// The text of renderForTraining() alone, which takes less time.
+  Result<std::string> renderText(const Json& variables) const;
 
   /// Variables that are there unless others of the name are given.
   const Json& defaults() const { return m_defaults; }
@@ -48,6 +50,7 @@ class ChatTemplate {
   const std::string& where() const { return m_where; }
 
  private:
+  Result<Json> trainingVariables(const Json& variables) const;
   ChatTemplate(jinja::Template parsed, std::string source, std::string where)
       : m_template(std::move(parsed)), m_source(std::move(source)), m_where(std::move(where)) {}
 

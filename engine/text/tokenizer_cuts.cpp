@@ -43,17 +43,17 @@ Status Tokenizer::Impl::cutSection(std::string_view text, bool atStart, std::spa
   const std::size_t whole = widthOf(ids, widths);
   if (whole != text.size()) {
     MILLRACE_TRY(const std::size_t first, measure("a", atStart));
-    const std::size_t added = first - std::min<std::size_t>(first, 1);
-    if (whole == text.size() + added) {
-      for (std::size_t& place : places) place += added;
+    const std::size_t inFront = first - std::min<std::size_t>(first, 1);
+    if (whole == text.size() + inFront) {
+      for (std::size_t& place : places) place += inFront;
     } else {
       // A normalizer changed characters: each stretch is measured by itself.
       MILLRACE_TRY(const std::size_t later, measure("a", false));
-      const std::size_t addedLater = later - std::min<std::size_t>(later, 1);
+      const std::size_t inFrontLater = later - std::min<std::size_t>(later, 1);
       std::size_t from = 0, width = 0;
       for (std::size_t& place : places) {
         MILLRACE_TRY(const std::size_t stretch, measure(text.substr(from, place - from), atStart && from == 0));
-        width += from == 0 ? stretch : stretch - std::min(stretch, addedLater);
+        width += from == 0 ? stretch : stretch - std::min(stretch, inFrontLater);
         from = place;
         place = width;
       }
