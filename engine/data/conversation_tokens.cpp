@@ -10,9 +10,7 @@ namespace millrace {
 
 namespace {
 
-const char* const settingKey = "data.chat.built_in";
-
-Result<ChatTemplate> loadTemplate(FileSystem& files, const ChatTemplateChoice& choice) {
+Result<ChatTemplate> load(FileSystem& files, const ChatTemplateChoice& choice) {
   if (!choice.builtIn.empty()) return ChatTemplate::builtIn(choice.builtIn);
   if (!choice.file.empty()) {
     MILLRACE_TRY(const std::string source,
@@ -84,21 +82,24 @@ bool learnsAnything(const TokenizedConversation& document) {
 
 } // namespace
 
+Result<ChatTemplate> loadChatTemplate(FileSystem& files, const ChatTemplateChoice& choice) {
+  auto chat = load(files, choice);
+  if (chat) return chat;
+  Error error = std::move(chat.error());
+  error.key = choice.file.empty() ? "data.chat.built_in" : "data.chat.template";
+  error.message += fmt::format(" ({})", error.key);
+  return tl::unexpected<Error>(std::move(error));
+}
+
 Result<ConversationTokens> ConversationTokens::create(FileSystem& files, const ChatSpec& spec,
                                                       const Tokenizer& tokenizer) {
-  auto chat = loadTemplate(files, spec.chatTemplate);
-  if (!chat) {
-    Error error = std::move(chat.error());
-    error.message += fmt::format(" ({})", settingKey);
-    error.key = settingKey;
-    return tl::unexpected<Error>(std::move(error));
-  }
+  MILLRACE_TRY(ChatTemplate chat, loadChatTemplate(files, spec.chatTemplate));
   const auto name = [&](const char* variable, std::optional<std::int32_t> id) {
-    if (id && !chat->defaults().contains(variable)) chat->setDefault(variable, std::string(*tokenizer.token(*id)));
+    if (id && !chat.defaults().contains(variable)) chat.setDefault(variable, std::string(*tokenizer.token(*id)));
   };
   name("bos_token", tokenizer.beginOfText());
   name("eos_token", tokenizer.endOfText());
-  return ConversationTokens(std::move(*chat), spec, tokenizer);
+  return ConversationTokens(std::move(chat), spec, tokenizer);
 }
 
 std::string ConversationTokens::fingerprint() const {

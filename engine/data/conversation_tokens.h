@@ -17,10 +17,13 @@ struct TokenizedConversation {
   DocumentFacts facts; ///< the parts of a conversation have the same hash, so that none is held back without the others
 };
 
+/// The template of a project's choice. No choice, and a folder without a template, are errors that say what to set.
+Result<ChatTemplate> loadChatTemplate(FileSystem& files, const ChatTemplateChoice& choice);
+
 class ConversationTokens {
  public:
-  /// The template of the choice, with the tokenizer's names for tokens that begin and end a text where it has none of
-  /// its own. No choice, and a folder without a template, are errors that say what to set.
+  /// By loadChatTemplate(), with the tokenizer's names for tokens that begin and end a text where the template has
+  /// none.
   static Result<ConversationTokens> create(FileSystem& files, const ChatSpec& spec, const Tokenizer& tokenizer);
 
   /// None, one, or several where it is split; counts: added to. The ids are exactly those of the whole rendered text,

@@ -2,6 +2,7 @@
 
 #include "base/atomic_file.h"
 #include "base/hash.h"
+#include "data/conversation_tokens.h"
 #include "data/source_files.h"
 #include "hardware/detect.h"
 #include "model/config_import.h"
@@ -303,6 +304,14 @@ Result<RunDescription> describeRun(FileSystem& files, const Project& project, co
         project.training.learningRate));
   description.companions =
       readCompanions(files, tokenizer.parent_path(), model ? model->folder : Path(), description.warnings);
+  const ChatTemplateChoice choice = chatSpecOf(project).chatTemplate;
+  if (!choice.builtIn.empty() || !choice.file.empty()) {
+    // The template that the model is trained with is its own from now on.
+    MILLRACE_TRY(const ChatTemplate chosen, loadChatTemplate(files, choice));
+    std::erase_if(description.companions,
+                  [](const CheckpointFile& file) { return file.name == "chat_template.jinja"; });
+    description.companions.push_back({"chat_template.jinja", chosen.source()});
+  }
   if (tokenizer.empty()) return description;
   if (!files.exists(tokenizer))
     return badInput(

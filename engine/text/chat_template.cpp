@@ -50,14 +50,14 @@ Result<Json> ChatTemplate::trainingVariables(const Json& variables) const {
 
 Result<std::string> ChatTemplate::renderText(const Json& variables) const {
   MILLRACE_TRY(const Json all, trainingVariables(variables));
-  auto rendered = m_template.render(all);
+  auto rendered = m_template.render(all, {}, trainingDay());
   if (!rendered) return badInput(describeTemplateFault(rendered.error(), m_where));
   return std::move(rendered->text);
 }
 
 Result<RenderedChat> ChatTemplate::renderForTraining(const Json& variables) const {
   MILLRACE_TRY(const Json all, trainingVariables(variables));
-  auto rendered = m_template.render(all);
+  auto rendered = m_template.render(all, {}, trainingDay());
   if (!rendered) return badInput(describeTemplateFault(rendered.error(), m_where));
   RenderedChat chat;
   chat.text = std::move(rendered->text);

@@ -1,4 +1,6 @@
 // Sources of every format, prepared for training: what their targets are, when the cache is used, and what is an error.
+#include "data/conversation.h"
+#include "data/conversation_tokens.h"
 #include "data/dataset.h"
 #include "data/source_text.h"
 
@@ -116,7 +118,8 @@ class TestPreparedSources : public QObject {
   }
 
   void theCacheKnowsWhatDecidesTheTokens() {
-    const DataSpec spec = specOf("chat.jsonl", messagesRow);
+    DataSpec spec = specOf("chat.jsonl", messagesRow);
+    spec.chat.context = 77; // as in no other test: names of files play no part
     QVERIFY(!prepare(spec)->summary().fromCache);
     QVERIFY(prepare(spec)->summary().fromCache);
     const auto isNew = [&](auto&& change) {

@@ -68,7 +68,7 @@ class TestSourceRecords : public QObject {
     QTest::newRow("line ends of Windows, no last one")
         << QByteArray("{}\r\n\r\n{ }") << QStringList{"1:{}", "2:", "3:{ }"};
     QTest::newRow("mark of byte order") << QByteArray("\xEF\xBB\xBF{}\n") << QStringList{"1:{}"};
-    QTest::newRow("NUL in a row") << QByteArray("{}\n{\"a\0\"}\n{}", 13)
+    QTest::newRow("NUL in a row") << QByteArray("{}\n{\"a\0\"}\n{}", 12)
                                   << QStringList{"1:{}", QString::fromUtf8("2:{\"a\0\"}", 8), "3:{}"};
   }
   void linesAsTheyCome() {
