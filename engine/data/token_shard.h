@@ -58,16 +58,23 @@ struct ShardPlace {
   CachedCounts counts; ///< from the beginning of the sources to the end of this shard
 };
 
+enum class ShardCheck {
+  Whole,  ///< the checksum of all and the range of the ids too
+  Tables, ///< the tokens are not read: they were checked before
+};
+
 /// Read-only and immutable; any thread.
 class TokenShard {
  public:
   /// Called with the bytes that were checked since the last call.
   using Progress = std::function<Status(Bytes)>;
 
-  /// Opens and checks everything: magic, version, sizes, key, checksums, order of documents and ranges, range of the
-  /// ids. Any failure but Interrupted means that the file is to be made anew.
+  /// Opens and checks magic, version, sizes, key, order of documents and ranges, and what `check` says. Any failure but
+  /// Interrupted means that the file is to be made anew.
   static Result<std::shared_ptr<const TokenShard>> open(FileSystem& files, const Path& path, const std::string& key,
-                                                        std::int64_t vocabularySize, const Progress& progress);
+                                                        std::int64_t vocabularySize,
+                                                        ShardCheck check = ShardCheck::Whole,
+                                                        const Progress& progress = {});
 
   std::int64_t tokens() const { return m_tokens; }
   const std::vector<CachedDocument>& documents() const { return m_documents; }

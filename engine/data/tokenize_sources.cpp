@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <optional>
 
 namespace millrace {
 
@@ -28,38 +27,63 @@ std::vector<std::size_t> cutIntoTasks(const std::vector<Item>& items, Size&& siz
   return starts;
 }
 
+RecordLimits recordLimitsFor(const Tokenizer& tokenizer) {
+  RecordLimits limits;
+  if (!tokenizer.worksByLine()) limits.fragment = limits.document;
+  return limits;
+}
+
 } // namespace
 
-RecordBatches::RecordBatches(FileSystem& files, ThreadPool& pool, Log& log, std::vector<SourceFile> sources,
-                             RecordLimits limits, std::int64_t badRowLimit)
-    : m_pool(pool), m_reader(files, std::move(sources), limits), m_judge(m_reader.sources(), badRowLimit, log) {}
+RecordBatches::RecordBatches(FileSystem& files, PacedPool& pool, Log& log, std::vector<SourceFile> sources,
+                             RecordLimits limits, std::int64_t badRowLimit, const SourcePosition& from,
+                             const CachedCounts& before)
+    : m_pool(pool),
+      m_firstFile(std::min<std::size_t>(from.file, sources.size())),
+      m_reader(files, {sources.begin() + static_cast<std::ptrdiff_t>(m_firstFile), sources.end()}, limits),
+      m_judge(m_reader.sources(), badRowLimit - before.badRows, log),
+      m_counts(before),
+      m_badBefore(before.badRows),
+      m_position(from),
+      m_skip(from.record) {}
+
+std::optional<std::string> RecordBatches::hashOf(std::size_t file) const {
+  if (file < m_firstFile || file - m_firstFile >= m_reader.hashes().size()) return std::nullopt;
+  return m_reader.hashes()[file - m_firstFile];
+}
+
+/// False when there is none left.
+Result<bool> RecordBatches::read(std::vector<RawRecord>& records, std::vector<Place>& places) {
+  const Bytes wanted = batchBytesPerThread * m_pool.threads();
+  for (Bytes size = 0; size < wanted && records.size() < batchRecords;) {
+    RawRecord record;
+    MILLRACE_TRY(const bool got, m_reader.next(record));
+    if (!got) break;
+    size += static_cast<Bytes>(record.bytes.size());
+    if (m_skip > 0 && record.file == 0) {
+      --m_skip;
+      continue;
+    }
+    const std::uint64_t file = m_firstFile + record.file;
+    m_position = {file, file == m_position.file ? m_position.record + 1 : 1};
+    places.push_back({record.file, record.line, record.first, record.last, m_position});
+    records.push_back(std::move(record));
+  }
+  return !records.empty();
+}
 
 Result<std::vector<RecordBatches::Part>> RecordBatches::next() {
   std::vector<Part> parts;
   while (parts.empty()) {
     std::vector<RawRecord> records;
-    const Bytes wanted = batchBytesPerThread * m_pool.threads();
-    for (Bytes size = 0; size < wanted && records.size() < batchRecords;) {
-      RawRecord record;
-      MILLRACE_TRY(const bool got, m_reader.next(record));
-      if (!got) break;
-      size += static_cast<Bytes>(record.bytes.size());
-      records.push_back(std::move(record));
-    }
-    if (records.empty()) {
+    std::vector<Place> places;
+    MILLRACE_TRY(const bool any, read(records, places));
+    if (!any) {
       MILLRACE_CHECK(m_judge.finish());
       break;
     }
     const auto starts =
         cutIntoTasks(records, [](const RawRecord& record) { return static_cast<Bytes>(record.bytes.size() + 64); });
-    struct Place {
-      std::size_t file;
-      std::int64_t line;
-      bool first;
-      bool last;
-    };
-    std::vector<Place> places;
-    for (const RawRecord& record : records) places.push_back({record.file, record.line, record.first, record.last});
     std::vector<DecodedRecord> decoded(records.size());
     m_pool.parallelFor(static_cast<std::int64_t>(starts.size()) - 1, [&](std::int64_t task) {
       const auto t = static_cast<std::size_t>(task);
@@ -68,85 +92,71 @@ Result<std::vector<RecordBatches::Part>> RecordBatches::next() {
     });
     for (std::size_t i = 0; i < decoded.size(); ++i) {
       MILLRACE_CHECK(m_judge.judge(places[i].file, places[i].line, decoded[i]));
+      m_counts.badRows = m_badBefore + m_judge.bad();
       m_counts.repairedSequences += decoded[i].repaired;
       if (decoded[i].kind == DecodedRecord::Kind::Empty) ++m_counts.emptyDocuments;
       if (decoded[i].kind == DecodedRecord::Kind::Text)
-        parts.push_back({std::move(decoded[i].text), places[i].first, places[i].last});
+        parts.push_back({std::move(decoded[i].text), places[i].first, places[i].last, places[i].next, m_counts});
     }
   }
-  m_counts.badRows = m_judge.bad();
   return parts;
 }
 
-Status tokenizeSources(FileSystem& files, ThreadPool& pool, Log& log, const std::vector<SourceFile>& sources,
-                       const std::vector<std::string>& expectedHashes, std::int64_t badRowLimit,
-                       const Tokenizer& tokenizer, std::int32_t endOfText, const DataProgressCallback& progress,
-                       Bytes totalBytes, TokenShardWriter& writer) {
-  RecordLimits limits;
-  if (!tokenizer.worksByLine()) limits.fragment = limits.document;
-  RecordBatches batches(files, pool, log, sources, limits, badRowLimit);
-  DocumentFacts facts;
-  std::int64_t emptyEncodings = 0;
-  std::int64_t documentStart = 0;
-  for (;;) {
-    MILLRACE_TRY(const auto parts, batches.next());
-    if (parts.empty()) break;
-    const auto starts =
-        cutIntoTasks(parts, [](const RecordBatches::Part& part) { return static_cast<Bytes>(part.text.size() + 64); });
-    struct Encoded {
-      std::vector<std::int32_t> ids;
-      std::vector<std::size_t> ends; ///< of each part in ids
-      Status status;
-    };
-    std::vector<Encoded> encoded(starts.size() - 1);
-    pool.parallelFor(static_cast<std::int64_t>(encoded.size()), [&](std::int64_t task) {
-      const auto t = static_cast<std::size_t>(task);
-      Encoded& out = encoded[t];
-      for (std::size_t i = starts[t]; i < starts[t + 1] && out.status; ++i) {
-        out.status = tokenizer.encode(parts[i].text, false, out.ids);
-        out.ends.push_back(out.ids.size());
-      }
-    });
-    for (std::size_t t = 0; t < encoded.size(); ++t) {
-      MILLRACE_CHECK(encoded[t].status);
-      std::size_t from = 0;
-      for (std::size_t i = starts[t]; i < starts[t + 1]; ++i) {
-        const RecordBatches::Part& part = parts[i];
-        const std::size_t end = encoded[t].ends[i - starts[t]];
-        if (part.first) {
-          // Of a document that comes in parts the first part decides; others may not be in memory together with it.
-          facts = {};
-          facts.hash = hash64(part.text);
-          documentStart = writer.tokens();
-        }
-        facts.textBytes += part.text.size();
-        MILLRACE_CHECK(writer.append(std::span(encoded[t].ids).subspan(from, end - from)));
-        from = end;
-        if (!part.last) continue;
-        if (writer.tokens() == documentStart) {
-          ++emptyEncodings;
-          continue;
-        }
-        MILLRACE_CHECK(writer.append(std::span(&endOfText, 1)));
-        writer.endDocument(facts);
-      }
-    }
-    const DataProgress now{DataProgress::Phase::Tokenizing, batches.reader().bytesRead(), totalBytes,
-                           writer.documents(), writer.tokens()};
-    if (progress && !progress(now)) return failure(ErrorKind::Interrupted, "the preparation of the data was stopped");
+TokenStream::TokenStream(FileSystem& files, PacedPool& pool, Log& log, std::vector<SourceFile> sources,
+                         std::int64_t badRowLimit, const Tokenizer& tokenizer, std::int32_t endOfText,
+                         const SourcePosition& from, const CachedCounts& before)
+    : m_pool(pool),
+      m_batches(files, pool, log, std::move(sources), recordLimitsFor(tokenizer), badRowLimit, from, before),
+      m_tokenizer(tokenizer),
+      m_endOfText(endOfText) {}
+
+CachedCounts TokenStream::counts() const {
+  CachedCounts counts = m_batches.counts();
+  counts.emptyDocuments += m_emptyEncodings;
+  return counts;
+}
+
+Result<const TokenPiece*> TokenStream::peek() {
+  bool ended = false;
+  while (m_pieces.empty() && !ended) {
+    MILLRACE_TRY(const auto parts, m_batches.next());
+    ended = parts.empty();
+    MILLRACE_CHECK(encode(parts));
   }
-  for (std::size_t i = 0; i < sources.size(); ++i)
-    if (batches.reader().hashes()[i] != expectedHashes[i])
-      return failed(
-          fmt::format("{}: changed while it was read; start again when it is complete", sources[i].path.string()));
-  CachedCounts counts = batches.counts();
-  counts.emptyDocuments += emptyEncodings;
-  if (writer.documents() == 0)
-    return tl::unexpected<Error>(noDocuments(sources.size(), counts.emptyDocuments, counts.badRows));
-  const std::string unnamed;
-  ShardPlace place;
-  place.counts = counts;
-  return writer.finish(place, std::span(&unnamed, 1));
+  return m_pieces.empty() ? nullptr : &m_pieces.front();
+}
+
+Status TokenStream::encode(const std::vector<RecordBatches::Part>& parts) {
+  const auto starts =
+      cutIntoTasks(parts, [](const RecordBatches::Part& part) { return static_cast<Bytes>(part.text.size() + 64); });
+  std::vector<std::vector<std::int32_t>> ids(parts.size());
+  std::vector<Status> outcomes(starts.size() - 1);
+  m_pool.parallelFor(static_cast<std::int64_t>(outcomes.size()), [&](std::int64_t task) {
+    const auto t = static_cast<std::size_t>(task);
+    for (std::size_t i = starts[t]; i < starts[t + 1] && outcomes[t]; ++i)
+      outcomes[t] = m_tokenizer.encode(parts[i].text, false, ids[i]);
+  });
+  for (const Status& outcome : outcomes) MILLRACE_CHECK(outcome);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const RecordBatches::Part& part = parts[i];
+    if (part.first) {
+      // Of a document that comes in parts the first part decides; others may not be in memory together with it.
+      m_facts = {};
+      m_facts.hash = hash64(part.text);
+      m_tokens = 0;
+    }
+    m_facts.textBytes += part.text.size();
+    const bool begins = m_tokens == 0;
+    m_tokens += static_cast<std::int64_t>(ids[i].size());
+    if (part.last && m_tokens == 0) ++m_emptyEncodings;
+    if (m_tokens == 0) continue;
+    if (part.last) ids[i].push_back(m_endOfText);
+    if (ids[i].empty()) continue;
+    TokenPiece piece{std::move(ids[i]), begins, part.last, m_facts, part.next, part.counts};
+    piece.counts.emptyDocuments += m_emptyEncodings;
+    m_pieces.push_back(std::move(piece));
+  }
+  return {};
 }
 
 } // namespace millrace

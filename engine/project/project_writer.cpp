@@ -26,6 +26,7 @@ Json dataJson(const DataConfig& data) {
     Json entry = {{"path", std::move(paths)}, {"format", word(dataFormatWords, source.format)}};
     if (source.format != DataFormat::Text) entry["text_field"] = source.textField;
     if (source.format != DataFormat::Jsonl) entry["separator"] = source.separator;
+    if (source.weight) entry["weight"] = *source.weight;
     sources.push_back(std::move(entry));
   }
   Json json = {{"sources", std::move(sources)}, {"validation_fraction", data.validationFraction}};
