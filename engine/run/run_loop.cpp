@@ -147,6 +147,7 @@ Status RunLoop::trainToEnd() {
     MILLRACE_CHECK(lookAtStep()); // what the run that was stopped or killed there had not come to
   }
   if (!finished()) {
+    (void)m_clock.take(); // what came before is no part of the first step
     MILLRACE_TRY(Global current, nextBatch());
     while (!finished()) {
       MILLRACE_TRY(Global next, nextBatch());
@@ -161,11 +162,10 @@ Status RunLoop::trainToEnd() {
 Status RunLoop::trainStep(const Global& current, const Global& next) {
   TrainerState& state = m_run.state;
   const double rate = learningRateOf(state.step + 1);
-  const Use before = use(); // evaluations and samples between steps are no part of either
-  const auto start = Clock::now();
+  const Use before = use(); // evaluations and samples between steps are no part of the figures
   MILLRACE_TRY(const StepOutcome outcome, m_run.trainer->step({current.microBatches, next.microBatches, rate},
                                                               [this] { return m_requests.stopping(); }));
-  const double seconds = secondsSince(start);
+  const double seconds = m_clock.take();
   ++state.step;
   m_cursor = next.cursor;
   state.tokens += m_tokensPerStep;
@@ -280,6 +280,7 @@ Status RunLoop::afterStep() {
 Status RunLoop::waitWhilePaused() {
   if (!m_requests.paused()) return {};
   m_run.trainer->applyPending();
+  const StepClock::Stop outside(m_clock);
   setState(RunState::Paused, "on request");
   while (m_requests.paused() && !m_requests.stopping()) {
     m_requests.waitWhilePaused();
@@ -297,6 +298,7 @@ Status RunLoop::evaluateNow() {
   if (m_run.validation->rows() == 0 || m_run.state.evaluatedStep == m_run.state.step) return {};
   setState(RunState::Evaluating);
   m_run.trainer->applyPending();
+  const StepClock::Stop outside(m_clock);
   TrainerState& state = m_run.state;
   MILLRACE_TRY(const EvaluationResult result,
                evaluate(m_run.trainer->runner(), *m_run.validation, m_project.evaluation.rows,
@@ -322,6 +324,7 @@ Status RunLoop::evaluateNow() {
 Status RunLoop::sampleNow() {
   if (m_run.state.sampledStep == m_run.state.step) return {};
   m_run.trainer->applyPending();
+  const StepClock::Stop outside(m_clock);
   ForwardRunner& runner = m_run.trainer->runner();
   const SamplesConfig& samples = m_project.samples;
   for (const std::string& prompt : samples.prompts) {
@@ -398,6 +401,7 @@ Status RunLoop::saveNow() {
   if (saved()) return {};
   setState(RunState::Saving);
   m_run.trainer->applyPending();
+  const StepClock::Stop outside(m_clock);
   const auto attempt = [&]() -> Status {
     // Steps that a checkpoint covers must not be lost from the metrics by a power failure after it.
     MILLRACE_CHECK(m_reporter.retry());
@@ -414,6 +418,7 @@ Status RunLoop::saveNow() {
 
 Status RunLoop::waitForSpace(const Error& problem, const std::function<Status()>& retry) {
   m_run.trainer->applyPending();
+  const StepClock::Stop outside(m_clock);
   alert("disk-full", problem.message, "make room and the run goes on by itself; nothing is lost");
   setState(RunState::Paused, problem.message);
   for (;;) {

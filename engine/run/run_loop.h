@@ -7,6 +7,7 @@
 #include "run/loss_watch.h"
 #include "run/run_preparation.h"
 #include "run/run_reporter.h"
+#include "run/step_clock.h"
 
 #include <atomic>
 #include <chrono>
@@ -94,6 +95,7 @@ class RunLoop {
 
   const std::int64_t m_tokensPerStep;
   DataCursor m_cursor; ///< where the next batch to be trained on begins
+  StepClock m_clock;
   std::chrono::steady_clock::time_point m_lastSave;
   std::optional<TrainerState> m_saved; ///< what the last checkpoint holds
   Path m_lastCheckpoint;

@@ -34,7 +34,7 @@ void TestGolden::cases_data() {
                            "phi3", "llama_padding"}) {
     const std::vector<GoldenSetting> settings = goldenSettings(testDevice);
     for (std::size_t i = 0; i < settings.size(); ++i)
-      QTest::newRow(fmt::format("{}: {}", name, settings[i].name()).c_str())
+      QTest::newRow(fmt::format("{}, {}", name, settings[i].name()).c_str())
           << QString(MILLRACE_TEST_DATA "/") + name << static_cast<int>(i);
   }
 }
