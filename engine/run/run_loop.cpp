@@ -156,6 +156,11 @@ Status RunLoop::trainToEnd() {
       MILLRACE_CHECK(afterStep());
     }
   }
+  if (m_run.state.step > 0 && m_run.state.discardedSteps == m_run.state.step)
+    return failed(fmt::format("all {} steps had a loss or gradient norm that is not finite and were discarded, so that "
+                              "nothing was trained: lower training.learning_rate, or look at the weights that it "
+                              "began with",
+                              m_run.state.step));
   return finish();
 }
 
@@ -201,8 +206,8 @@ Status RunLoop::trainStep(const Global& current, const Global& next) {
             : "if it goes on, lower training.learning_rate or look at the data");
   if (state.discardedInRow < m_project.training.maxBadSteps) return {};
   return failed(fmt::format(
-      "{} steps in a row had a loss or gradient norm that is not finite; the last good checkpoint stands: lower "
-      "training.learning_rate and resume or branch from it",
+      "{} steps in a row had a loss or gradient norm that is not finite; the last good checkpoint stands: export "
+      "it and start a new run from that folder, with a lower training.learning_rate",
       state.discardedInRow));
 }
 

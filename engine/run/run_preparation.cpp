@@ -62,6 +62,17 @@ Result<ModelReader> openWeights(FileSystem& files, const Path& folder, const Mod
   return ModelReader::open(files, folder, spec, options);
 }
 
+/// Of where the project takes its model and tokenizer from.
+std::vector<CheckpointFile> companionsOf(FileSystem& files, const Project& project,
+                                         std::vector<std::string>& warnings) {
+  const auto* model = std::get_if<ModelFolder>(&project.model);
+  const auto* tokenizer = std::get_if<TokenizerFile>(&project.tokenizer);
+  const Path folder = model ? model->folder : Path();
+  if (tokenizer) return readCompanions(files, tokenizer->file.parent_path(), folder, warnings);
+  return readCompanions(files, std::holds_alternative<TokenizerOfModel>(project.tokenizer) ? folder : Path(), folder,
+                        warnings);
+}
+
 class Preparation {
  public:
   Preparation(FileSystem& files, const RunDescription& description, const RunDirectory& directory,
@@ -280,8 +291,7 @@ Result<RunDescription> describeRun(FileSystem& files, const Project& project, co
         "training begins with trained weights, and training.learning_rate is {}, which makes them forget much; to "
         "fine-tune them set training.recipe to fine-tune, or a rate of 1e-5 or so",
         project.training.learningRate));
-  description.companions =
-      readCompanions(files, tokenizer.parent_path(), model ? model->folder : Path(), description.warnings);
+  description.companions = companionsOf(files, project, description.warnings);
   if (tokenizer.empty()) return description;
   if (!files.exists(tokenizer))
     return badInput(
@@ -309,6 +319,7 @@ Json runFileContents(const RunDescription& description) {
   contents["format"] = 1;
   contents["program"] = MILLRACE_VERSION;
   contents["project"] = projectToJson(description.project);
+  contents["model"] = configFromModelSpec(description.spec, "float32");
   contents["hardware"] = {{"host", profile.host},
                           {"cpu", profile.cpu.name},
                           {"usable_cores", profile.cpu.usableCores},
@@ -323,15 +334,19 @@ Result<RunDescription> readRunDescription(FileSystem& files, const RunDirectory&
   const std::string source = directory.runFile().string();
   MILLRACE_TRY(Project project,
                projectFromJson(contents.at("project"), source, std::filesystem::absolute(directory.path())));
-  // The run keeps the tokenizer that it began with.
-  if (files.exists(tokenizerCopy(directory)) && std::holds_alternative<TokenizerTraining>(project.tokenizer)) {
-    Project described = project;
-    described.tokenizer = TokenizerFile{tokenizerCopy(directory)};
-    MILLRACE_TRY(RunDescription description, describeRun(files, described, source));
-    description.project = std::move(project);
-    return description;
-  }
-  return describeRun(files, project, source);
+  // A run goes on with the model and the tokenizer that it began with, whatever became of the files they came from.
+  if (!contents.contains("model") || !files.exists(tokenizerCopy(directory)))
+    return describeRun(files, project, source);
+  RunDescription description;
+  description.project = std::move(project);
+  MILLRACE_TRY(description.spec, modelSpecFromConfig(contents.at("model"), source + ": model"));
+  MILLRACE_TRY(description.tokenizer, readTextFile(files, tokenizerCopy(directory), maximumTokenizerFile));
+  Log log; // the run tells what is wrong with its checkpoints
+  MILLRACE_TRY(const std::vector<CheckpointEntry> saved, CheckpointStore(files, directory.checkpoints(), log).list());
+  description.companions = saved.empty()
+                               ? companionsOf(files, description.project, description.warnings)
+                               : readCompanions(files, saved.back().path, saved.back().path, description.warnings);
+  return description;
 }
 
 Result<PreparedRun> prepareRun(FileSystem& files, const RunDescription& description, const RunDirectory& directory,

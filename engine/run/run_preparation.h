@@ -38,9 +38,9 @@ Status checkInputs(FileSystem& files, const RunDescription& description);
 /// The project's data as engine/data reads it.
 DataSpec dataSpecOf(const Project& project);
 
-/// What run.json holds: the project as resolved, and what carried it out.
+/// What run.json holds: the project as resolved, the model's config, and what carried it out.
 Json runFileContents(const RunDescription& description);
-/// From a run directory's run.json, and its tokenizer.json where one stands there.
+/// From a run directory alone, but for a run that was ended before it had its tokenizer: that one begins anew.
 Result<RunDescription> readRunDescription(FileSystem& files, const RunDirectory& directory);
 
 /// A run ready for its next step; owner of all that the run's thread works with.

@@ -4,6 +4,7 @@
 
 #include "base/json_reader.h"
 #include "project/project_file.h"
+#include "run/run_status.h"
 #include "support/forwarding_file_system.h"
 
 #include <QTemporaryDir>
@@ -162,6 +163,40 @@ class TestStops : public QObject {
     QCOMPARE(left.steps, std::vector<std::string>(m_whole.steps.begin() + 5, m_whole.steps.end()));
   }
 
+  /// A run keeps what it needs of the folder that its model came from, and where it fails to, it is as it was.
+  void whoseModelIsGone() {
+    const Path model = folder() / "model", checkpoint = newestCheckpoint("whole");
+    valueOrThrow(m_local.createDirectories(model));
+    for (const std::string& file : valueOrThrow(m_local.list(checkpoint)))
+      if (file.starts_with("model") || file == "config.json" || file == "tokenizer.json")
+        std::filesystem::copy_file(checkpoint / file, model / file);
+    write("model/generation_config.json", "{}");
+    Project project = m_project;
+    project.model = ModelFolder{model};
+    project.tokenizer = TokenizerOfModel{};
+    QVERIFY(valueOrThrow(Run::start(m_local, project, optionsOf("tuned")))->wait().state == RunState::Finished);
+    const RunOutcomeReport report = train(
+        "orphan",
+        [](Run& run, const std::string& file, std::string_view line) {
+          if (file == "metrics.jsonl" && line.find("\"step\":4,") != line.npos) run.stop();
+          return Status{};
+        },
+        project);
+    QVERIFY(report.state == RunState::Interrupted);
+    QVERIFY(m_local.remove(model).has_value());
+    const Path tokenizer = folder() / "orphan" / "tokenizer.json";
+    std::filesystem::rename(tokenizer, folder() / "kept.json");
+    const auto refused = Run::resume(m_local, optionsOf("orphan"));
+    QVERIFY(!refused.has_value() && refused.error().message.find("model/config.json") != std::string::npos);
+    QVERIFY(runStatus(m_local, RunDirectory(folder() / "orphan")).outcome == RunOutcome::Interrupted);
+    std::filesystem::rename(folder() / "kept.json", tokenizer);
+    const auto again = Run::resume(m_local, optionsOf("orphan"));
+    QVERIFY2(again.has_value(), again ? "" : again.error().message.c_str());
+    QVERIFY((*again)->wait().state == RunState::Finished);
+    QVERIFY(remains("orphan") == remains("tuned"));
+    QVERIFY(m_local.exists(newestCheckpoint("orphan") / "generation_config.json"));
+  }
+
   /// What evaluations and samples move between steps is in no step's figures.
   void figuresAreOfStepsAlone() {
     Project plain = m_project;
@@ -188,13 +223,15 @@ class TestStops : public QObject {
     return options;
   }
 
-  RunOutcomeReport train(const std::string& name, const OnLine& onLine) {
+  RunOutcomeReport train(const std::string& name, const OnLine& onLine) { return train(name, onLine, m_project); }
+
+  RunOutcomeReport train(const std::string& name, const OnLine& onLine, const Project& project) {
     std::promise<Run*> started;
     const std::shared_future<Run*> run = started.get_future().share();
     JournalWatch files(m_local, [&](const std::string& file, std::string_view line) {
       return onLine(*run.get(), file, line); // the first lines wait until it is known whom to stop
     });
-    const auto owned = valueOrThrow(Run::start(files, m_project, optionsOf(name)));
+    const auto owned = valueOrThrow(Run::start(files, project, optionsOf(name)));
     started.set_value(owned.get());
     return owned->wait();
   }
@@ -214,18 +251,23 @@ class TestStops : public QObject {
     return bytes;
   }
 
+  /// Empty: there is none.
+  Path newestCheckpoint(const std::string& name) {
+    const Path checkpoints = folder() / name / "checkpoints";
+    const std::vector<std::string> saved = valueOrThrow(m_local.list(checkpoints));
+    const auto newest =
+        std::find_if(saved.rbegin(), saved.rend(), [](const std::string& entry) { return entry.starts_with("step-"); });
+    return newest == saved.rend() ? Path() : checkpoints / *newest;
+  }
+
   Remains remains(const std::string& name) {
     Remains left;
-    const Path run = folder() / name;
     for (const Json& step : metrics(name))
       left.steps.push_back(
           Json{step.at("step"), step.at("loss"), step.at("grad_norm"), step.at("learning_rate")}.dump());
-    const std::vector<std::string> saved = valueOrThrow(m_local.list(run / "checkpoints"));
-    const auto newest =
-        std::find_if(saved.rbegin(), saved.rend(), [](const std::string& entry) { return entry.starts_with("step-"); });
-    if (newest == saved.rend()) return left;
-    const Path checkpoint = run / "checkpoints" / *newest;
-    left.savedStep = std::stoll(newest->substr(5));
+    const Path checkpoint = newestCheckpoint(name);
+    if (checkpoint.empty()) return left;
+    left.savedStep = std::stoll(checkpoint.filename().string().substr(5));
     for (const std::string& file : valueOrThrow(m_local.list(checkpoint)))
       if (file.ends_with(".safetensors")) left.tensors += valueOrThrow(readTextFile(m_local, checkpoint / file));
     left.state = Json::parse(valueOrThrow(readTextFile(m_local, checkpoint / "state.json")));
