@@ -102,6 +102,9 @@ class Preparation {
     if (!step) {
       if (step.error().kind == ErrorKind::DoesNotFit && !m_project.memory.nvme.directories.empty())
         step.error().message += "; memory.nvme is planned with, but nothing is trained on disk yet";
+      if (step.error().kind == ErrorKind::DoesNotFit)
+        if (const std::string less = whatNeedsLess(m_description.spec, request); !less.empty())
+          step.error().message += "; " + less;
       return tl::unexpected<Error>(step.error());
     }
     m_run.plan = std::move(step->memory);

@@ -184,14 +184,6 @@ class TestTrain : public QObject {
     QVERIFY2(isOneError(outcome, {"device memory is too small", "bytes"}), outcome.error.constData());
   }
 
-  void whatNeverTrainedIsExitOne() {
-    const Outcome outcome = runProgram({"train", m_project, "--run-dir", m_run, "--set", "training.steps=3", "--set",
-                                        "model.config.initializer_range=1e30"});
-    QCOMPARE(outcome.code, 1);
-    QVERIFY2(outcome.error.contains("all 3 steps") && outcome.error.contains("nothing was trained"),
-             outcome.error.constData());
-  }
-
   void missingDataIsExitTwo() {
     const Outcome outcome =
         runProgram({"train", m_project, "--run-dir", m_run, "--set", "data.sources.path=missing.txt"});

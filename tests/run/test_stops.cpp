@@ -11,7 +11,9 @@
 #include <QtTest>
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <future>
+#include <limits>
 
 using namespace millrace;
 using namespace millrace::test;
@@ -165,15 +167,9 @@ class TestStops : public QObject {
 
   /// A run keeps what it needs of the folder that its model came from, and where it fails to, it is as it was.
   void whoseModelIsGone() {
-    const Path model = folder() / "model", checkpoint = newestCheckpoint("whole");
-    valueOrThrow(m_local.createDirectories(model));
-    for (const std::string& file : valueOrThrow(m_local.list(checkpoint)))
-      if (file.starts_with("model") || file == "config.json" || file == "tokenizer.json")
-        std::filesystem::copy_file(checkpoint / file, model / file);
+    const Path model = folder() / "model";
+    const Project project = projectOnModel(model);
     write("model/generation_config.json", "{}");
-    Project project = m_project;
-    project.model = ModelFolder{model};
-    project.tokenizer = TokenizerOfModel{};
     QVERIFY(valueOrThrow(Run::start(m_local, project, optionsOf("tuned")))->wait().state == RunState::Finished);
     const RunOutcomeReport report = train(
         "orphan",
@@ -195,6 +191,27 @@ class TestStops : public QObject {
     QVERIFY((*again)->wait().state == RunState::Finished);
     QVERIFY(remains("orphan") == remains("tuned"));
     QVERIFY(m_local.exists(newestCheckpoint("orphan") / "generation_config.json"));
+  }
+
+  /// Weights that are finite and too large to compute with.
+  void thatTrainsNothing() {
+    const Path model = folder() / "huge";
+    Project project = projectOnModel(model);
+    project.samples = {}; // a sample would tell of it first
+    const Path file = model / "model-00001-of-00001.safetensors";
+    std::string bytes = valueOrThrow(readTextFile(m_local, file));
+    std::uint64_t header = 0;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    const Json norm = Json::parse(bytes.substr(8, header)).at("model.norm.weight").at("data_offsets");
+    const std::vector<float> values(16, std::numeric_limits<float>::max());
+    QCOMPARE(norm.at(1).get<std::size_t>() - norm.at(0).get<std::size_t>(), values.size() * sizeof(float));
+    std::memcpy(bytes.data() + 8 + header + norm.at(0).get<std::size_t>(), values.data(),
+                values.size() * sizeof(float));
+    write("huge/" + file.filename().string(), bytes);
+    const RunOutcomeReport report = valueOrThrow(Run::start(m_local, project, optionsOf("nothing")))->wait();
+    QVERIFY(report.state == RunState::Failed);
+    QVERIFY2(report.error && report.error->message.find("all 7 steps") != std::string::npos,
+             report.error ? report.error->message.c_str() : "");
   }
 
   /// What evaluations and samples move between steps is in no step's figures.
@@ -249,6 +266,19 @@ class TestStops : public QObject {
     for (const Json& step : metrics(name))
       bytes.push_back(Json{step.at("links").at(0).at("bytes_in"), step.at("links").at(0).at("bytes_out")}.dump());
     return bytes;
+  }
+
+  /// The project of all runs, on a folder with the model that the whole one made.
+  Project projectOnModel(const Path& model) {
+    const Path checkpoint = newestCheckpoint("whole");
+    valueOrThrow(m_local.createDirectories(model));
+    for (const std::string& file : valueOrThrow(m_local.list(checkpoint)))
+      if (file.starts_with("model") || file == "config.json" || file == "tokenizer.json")
+        std::filesystem::copy_file(checkpoint / file, model / file);
+    Project project = m_project;
+    project.model = ModelFolder{model};
+    project.tokenizer = TokenizerOfModel{};
+    return project;
   }
 
   /// Empty: there is none.
