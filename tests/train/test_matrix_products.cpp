@@ -104,7 +104,7 @@ void TestMatrixProducts::asSubmitted_data() {
   QTest::addColumn<QString>("family");
   QTest::addColumn<int>("recompute");
   QTest::addColumn<int>("precision");
-  for (const char* family : {"llama", "qwen3", "gpt2"})
+  for (const char* family : {"llama", "qwen3", "gpt2", "olmo2", "gemma2"})
     for (const Recompute policy : {Recompute::Full, Recompute::Selective, Recompute::None})
       for (const Precision precision : {Precision::Fp32, Precision::Bf16})
         QTest::newRow(fmt::format("{} {} {}", family, toString(policy), toString(precision)).c_str())
