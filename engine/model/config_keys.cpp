@@ -9,13 +9,16 @@ namespace millrace {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, ModelFamily>, 6> families{{
+constexpr std::array<std::pair<std::string_view, ModelFamily>, 9> families{{
     {"llama", ModelFamily::Llama},
     {"qwen2", ModelFamily::Qwen2},
     {"qwen3", ModelFamily::Qwen3},
     {"mistral", ModelFamily::Mistral},
     {"gpt2", ModelFamily::Gpt2},
     {"phi3", ModelFamily::Phi3},
+    {"olmo2", ModelFamily::Olmo2},
+    {"gemma", ModelFamily::Gemma},
+    {"gemma2", ModelFamily::Gemma2},
 }};
 
 // gelu_fast and gelu_accurate write the tanh approximation's constants in other forms of the same numbers.
@@ -63,6 +66,7 @@ struct ForeignKey {
   const char* key;
   const char* why;
   std::vector<Json> neutral;
+  std::optional<ModelFamily> except = {}; ///< the family that reads it
 };
 
 const std::vector<ForeignKey>& foreignKeys() {
@@ -84,9 +88,10 @@ const std::vector<ForeignKey>& foreignKeys() {
       {"peft_type", "is of an adapter; merge the adapter into its model first", {}},
       {"per_layer_config", "overrides single layers, which is not implemented", {Json::object()}},
       {"pruned_heads", "removes attention heads, which is not implemented", {Json::object()}},
-      {"attn_logit_softcapping", other, {}},
-      {"final_logit_softcapping", other, {}},
-      {"query_pre_attn_scalar", other, {}},
+      {"attn_logit_softcapping", other, {}, ModelFamily::Gemma2},
+      {"final_logit_softcapping", other, {}, ModelFamily::Gemma2},
+      {"query_pre_attn_scalar", other, {}, ModelFamily::Gemma2},
+      {"use_bidirectional_attention", "lets tokens see later ones, which is not implemented", {false}},
       {"attention_multiplier", other, {}},
       {"embedding_multiplier", other, {1}},
       {"residual_multiplier", other, {1}},
@@ -158,8 +163,9 @@ void ignoreHarmlessKeys(JsonReader& reader) {
   for (const char* key : harmless) reader.ignore(key);
 }
 
-void refuseForeignKeys(JsonReader& reader) {
-  for (const ForeignKey& foreign : foreignKeys()) refuseUnless(reader, foreign.key, foreign.neutral, foreign.why);
+void refuseForeignKeys(JsonReader& reader, ModelFamily family) {
+  for (const ForeignKey& foreign : foreignKeys())
+    if (foreign.except != family) refuseUnless(reader, foreign.key, foreign.neutral, foreign.why);
 }
 
 void refuseUnless(JsonReader& reader, const std::string& key, const std::vector<Json>& neutral,

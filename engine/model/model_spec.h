@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-enum class ModelFamily { Llama, Qwen2, Qwen3, Mistral, Gpt2, Phi3 };
+enum class ModelFamily { Llama, Qwen2, Qwen3, Mistral, Gpt2, Phi3, Olmo2, Gemma, Gemma2 };
 
 enum class NormKind { Rms, Layer };
 
@@ -37,13 +37,21 @@ struct RopeSpec {
   bool operator==(const RopeSpec&) const = default;
 };
 
+/// RMS norms of q and k, before the rotation.
+enum class QkNorm {
+  None,
+  Head,       ///< over each head, with one weight for all
+  Projection, ///< over all heads of a token at once
+};
+
 struct AttentionSpec {
   std::int64_t heads = 0;
   std::int64_t kvHeads = 0;
   std::int64_t headDim = 0;
   bool qkvBias = false;
   bool outBias = false;
-  bool qkNorm = false; ///< RMS norm over each head of q and k, before the rotation
+  QkNorm qkNorm = QkNorm::None;
+  double softcap = 0; ///< above 0: scores s count as softcap * tanh(s / softcap)
 
   bool operator==(const AttentionSpec&) const = default;
 };
@@ -72,6 +80,11 @@ struct ModelSpec {
   std::int64_t maxPositions = 0;
   NormKind norm = NormKind::Rms;
   double normEpsilon = 1e-6;
+  double normWeightOffset = 0; ///< norms multiply by offset + weight
+  bool preNorms = true;        ///< of what goes into attention and MLP
+  bool postNorms = false;      ///< of what comes out of them, before it is added to the residual; RMS norms
+  double embeddingScale = 1;   ///< of the embedding where it is looked up, in the precision that computes
+  double logitSoftcap = 0;     ///< above 0: logits are softcap * tanh(products / softcap)
   bool tiedEmbeddings = false;
   bool learnedPositions = false; ///< gpt2: an embedding of positions is added
   std::optional<RopeSpec> rope;  ///< absent with learned positions

@@ -14,3 +14,4 @@
 #include "ops/reduce.h"           // IWYU pragma: export
 #include "ops/rms_norm.h"         // IWYU pragma: export
 #include "ops/rope.h"             // IWYU pragma: export
+#include "ops/softcap.h"          // IWYU pragma: export

@@ -14,22 +14,28 @@ namespace millrace {
 enum class LayerTensor : std::size_t {
   Input, ///< (T, H)
   Mean1,
-  Rstd1,        ///< (T) fp32
-  Norm1,        ///< (T, H)
-  Qkv,          ///< (T, (heads + 2 kvHeads) D); with qkNorm as projected, else rotated in place
-  QRstd,        ///< (T, heads) fp32, qkNorm
-  KRstd,        ///< (T, kvHeads) fp32, qkNorm
-  Qk,           ///< (T, (heads + kvHeads) D): normed and rotated, qkNorm
-  AttentionOut, ///< (T, heads D)
-  Lse,          ///< (rows, heads, context) fp32
-  Mid,          ///< (T, H): the residual between attention and MLP
+  Rstd1,           ///< (T) fp32
+  Norm1,           ///< (T, H), preNorms
+  Qkv,             ///< (T, (heads + 2 kvHeads) D); with qkNorm as projected, else rotated in place
+  QRstd,           ///< (T, heads, or 1 over the projection) fp32, qkNorm
+  KRstd,           ///< (T, kvHeads, or 1 over the projection) fp32, qkNorm
+  Qk,              ///< (T, (heads + kvHeads) D): normed and rotated, qkNorm
+  AttentionOut,    ///< (T, heads D)
+  Lse,             ///< (rows, heads, context) fp32
+  AttentionBranch, ///< (T, H): what attention adds to the residual, before its norm; postNorms
+  AttentionBranchRstd,
+  Mid, ///< (T, H): the residual between attention and MLP
   Mean2,
-  Rstd2,            ///< (T) fp32
-  Norm2,            ///< (T, H)
-  Up,               ///< (T, 2 inner) gate then up, or (T, inner); in backward its gradient, in place
-  Inner,            ///< (T, inner)
+  Rstd2,     ///< (T) fp32
+  Norm2,     ///< (T, H), preNorms
+  Up,        ///< (T, 2 inner) gate then up, or (T, inner); in backward its gradient, in place
+  Inner,     ///< (T, inner)
+  MlpBranch, ///< (T, H): what the MLP adds to the residual, before its norm; postNorms
+  MlpBranchRstd,
+  DMlpBranch,       ///< (T, H), postNorms
   DInner,           ///< (T, inner)
   DMid,             ///< (T, H): first the gradient of Norm2, then of Mid
+  DAttentionBranch, ///< (T, H), postNorms
   DAttentionOut,    ///< (T, heads D)
   AttentionScratch, ///< (rows, context, heads, D + 1) fp32
   DQkv,             ///< (T, (heads + 2 kvHeads) D)

@@ -61,7 +61,8 @@ std::vector<MatrixProduct> stepProducts(const ModelSpec& spec, const RunShape& s
   lister.projection(tokens, qWidth, spec.hidden, conv1d, visits + attentionAgain, backward);
   lister.projection(tokens, spec.hidden, spec.mlp.gated ? 2 * spec.mlp.inner : spec.mlp.inner, conv1d, visits + again,
                     backward);
-  lister.projection(tokens, spec.mlp.inner, spec.hidden, conv1d, visits, backward);
+  // The output of the MLP is computed again for the gradient of a norm behind it.
+  lister.projection(tokens, spec.mlp.inner, spec.hidden, conv1d, visits + (spec.postNorms ? again : 0), backward);
 
   const std::int64_t chunk = HeadLayout(spec, shape).chunk;
   const auto chunks = [&](std::int64_t n, std::int64_t count) {

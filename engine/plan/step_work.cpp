@@ -39,14 +39,19 @@ void countDeviceBytes(const ModelSpec& spec, const RunShape& shape, StepWork& wo
   const double up = spec.mlp.gated ? 2 * inner : inner;
   const auto element = static_cast<double>(shape.weightBytes());
   const double layers = static_cast<double>(spec.layers.size()) * work.tokens * element;
-  // Two norms; q and k rotated in place, and normed where the architecture has it; gate and up to inner.
-  const double forward = 4 * hidden + (spec.attention.qkNorm ? 4 : 2) * heads + up + inner;
-  const double backward = 8 * hidden + (spec.attention.qkNorm ? 6 : 2) * heads + 2 * up + inner;
+  // Two norms, before or behind, of which those behind also read the residual; q and k rotated in place, and normed
+  // where the architecture has it; gate and up to inner.
+  const bool qkNorms = spec.attention.qkNorm != QkNorm::None;
+  const double norms = (spec.preNorms ? 4 * hidden : 0) + (spec.postNorms ? 6 * hidden : 0);
+  const double normGradients = (spec.preNorms ? 8 * hidden : 0) + (spec.postNorms ? 6 * hidden : 0);
+  const double forward = norms + (qkNorms ? 4 : 2) * heads + up + inner;
+  const double backward = normGradients + (qkNorms ? 6 : 2) * heads + 2 * up + inner;
   const bool again = shape.recompute != Recompute::None;
   work.forward.deviceBytes = layers * forward;
   work.backward.deviceBytes = layers * (backward + (again ? forward : 0));
-  // Cross-entropy reads fp32 logits twice and writes their gradients in place.
-  work.backward.deviceBytes += work.tokens * 4 * 3 * static_cast<double>(spec.vocabulary);
+  // Cross-entropy reads fp32 logits twice and writes their gradients in place, after they have been capped in place.
+  const double softcap = spec.logitSoftcap > 0 ? 2 : 0;
+  work.backward.deviceBytes += work.tokens * 4 * (3 + softcap) * static_cast<double>(spec.vocabulary);
 }
 
 /// Records leave in forward and come back in backward. The gradient of the activations travels in a record of its own,

@@ -54,15 +54,21 @@ class LayerProgram {
   Bound bind(std::int64_t layer, const Blocks& weights, const Blocks& gradients, const SequenceViews& sequence,
              LayerLayout::Pass pass, std::byte* record, std::byte* workspace) const;
 
-  void norm(Stream& stream, const TensorView& x, const TensorView& weight, const TensorView& bias, const TensorView& y,
-            const TensorView& mean, const TensorView& rstd) const;
-  void normBackward(Stream& stream, const TensorView& dY, const TensorView& x, const TensorView& weight,
-                    const TensorView& mean, const TensorView& rstd, const TensorView& dX, const TensorView& dWeight,
-                    const TensorView& dBias, const TensorView& dResidual) const;
+  struct Norm; // its parameters and their gradients
+  void norm(Stream& stream, const Norm& of, const TensorView& x, const TensorView& y, const TensorView& mean,
+            const TensorView& rstd) const;
+  void normBackward(Stream& stream, const Norm& of, const TensorView& dY, const TensorView& x, const TensorView& mean,
+                    const TensorView& rstd, const TensorView& dX, const TensorView& dResidual) const;
+  void addNormed(Stream& stream, const Norm& of, const TensorView& branch, const TensorView& residual,
+                 const TensorView& rstd, const TensorView& out) const;
+  TensorView normedQueries(const TensorView& qkv) const;
+  TensorView normedKeys(const TensorView& qkv) const;
   void projectQkv(Stream& stream, const Bound& b) const;
   void attend(Stream& stream, const Bound& b) const;
   void attentionOutput(Stream& stream, const Bound& b) const;
+  void addAttention(Stream& stream, const Bound& b) const;
   void mlpInner(Stream& stream, const Bound& b) const;
+  void mlpOutput(Stream& stream, const Bound& b, const TensorView& out) const;
   void mlpBackward(Stream& stream, const Bound& b, const TensorView& carrier) const;
   void attentionBackward(Stream& stream, const Bound& b, const TensorView& carrier) const;
 

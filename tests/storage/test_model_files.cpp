@@ -79,8 +79,8 @@ class TestModelFiles : public QObject {
  private Q_SLOTS:
   void goldenModelsAreRead_data() {
     QTest::addColumn<QString>("name");
-    for (const char* name :
-         {"llama_gqa", "llama_mha_tied", "llama3_rope_scaled", "qwen2", "qwen3", "mistral_swa", "gpt2", "phi3"})
+    for (const char* name : {"llama_gqa", "llama_mha_tied", "llama3_rope_scaled", "qwen2", "qwen3", "mistral_swa",
+                             "gpt2", "phi3", "olmo2", "gemma2"})
       QTest::newRow(name) << name;
   }
   void goldenModelsAreRead() {

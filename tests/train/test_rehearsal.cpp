@@ -37,7 +37,7 @@ class TestRehearsal : public QObject {
  private Q_SLOTS:
   void measures_data() {
     QTest::addColumn<QString>("family");
-    for (const char* family : {"llama", "qwen3", "gpt2", "mistral"}) QTest::newRow(family) << QString(family);
+    for (const char* family : {"llama", "qwen3", "gpt2", "mistral", "gemma2"}) QTest::newRow(family) << QString(family);
   }
   void measures() {
     QFETCH(QString, family);

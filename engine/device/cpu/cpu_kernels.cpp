@@ -14,6 +14,7 @@
 #include "device/cpu/ops/reduce.h"
 #include "device/cpu/ops/rms_norm.h"
 #include "device/cpu/ops/rope.h"
+#include "device/cpu/ops/softcap.h"
 
 namespace millrace {
 
@@ -83,6 +84,10 @@ void CpuKernels::addRows(Stream& stream, const AddRowsArgs& args) {
 
 void CpuKernels::crossEntropy(Stream& stream, const CrossEntropyArgs& args) {
   stream.hostTask([this, args] { cpu::crossEntropy(m_pool, args); });
+}
+
+void CpuKernels::softcap(Stream& stream, const SoftcapArgs& args) {
+  stream.hostTask([this, args] { cpu::softcap(m_pool, args); });
 }
 
 void CpuKernels::sum(Stream& stream, const SumArgs& args) {

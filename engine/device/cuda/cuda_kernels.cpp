@@ -13,6 +13,7 @@
 #include "device/cuda/ops/layer_norm.h"
 #include "device/cuda/ops/rms_norm.h"
 #include "device/cuda/ops/rope.h"
+#include "device/cuda/ops/softcap.h"
 #include "device/cuda/ops/sums.h"
 
 namespace millrace {
@@ -102,6 +103,10 @@ void CudaKernels::addRows(Stream& stream, const AddRowsArgs& args) {
 
 void CudaKernels::crossEntropy(Stream& stream, const CrossEntropyArgs& args) {
   cuda::crossEntropy(submitTo(stream), args);
+}
+
+void CudaKernels::softcap(Stream& stream, const SoftcapArgs& args) {
+  cuda::softcap(submitTo(stream), args);
 }
 
 void CudaKernels::sum(Stream& stream, const SumArgs& args) {

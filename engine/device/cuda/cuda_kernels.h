@@ -32,6 +32,7 @@ class CudaKernels final : public Kernels {
   void embeddingBackward(Stream& stream, const EmbeddingBackwardArgs& args) override;
   void addRows(Stream& stream, const AddRowsArgs& args) override;
   void crossEntropy(Stream& stream, const CrossEntropyArgs& args) override;
+  void softcap(Stream& stream, const SoftcapArgs& args) override;
   void sum(Stream& stream, const SumArgs& args) override;
   void sumOfSquares(Stream& stream, const SumOfSquaresArgs& args) override;
   void convert(Stream& stream, const ConvertArgs& args) override;

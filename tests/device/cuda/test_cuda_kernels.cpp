@@ -224,6 +224,16 @@ class TestCudaKernels : public QObject {
                                                           vectorOf(v[5]), vectorOf(v[8]), adds ? v[6] : TensorView()});
                                 }));
       }
+    // Weights with an offset, and the residual that a norm's output is added to.
+    MILLRACE_AGREES(compare({x, weight, y, rstd, residual}, [](Kernels& k, Stream& s, const Views& v) {
+      k.rmsNorm(s, {v[0], vectorOf(v[1]), v[2], vectorOf(v[3]), 1e-5f, 1, v[4]});
+    }));
+    MILLRACE_AGREES(compare({x, weight, residual, rstd}, [](Kernels& k, Stream& s, const Views& v) {
+      k.rmsNorm(s, {v[0], vectorOf(v[1]), v[2], vectorOf(v[3]), 1e-5f, 1, v[2]});
+    }));
+    MILLRACE_AGREES(compare({dY, x, weight, rstd, y, gradient}, [](Kernels& k, Stream& s, const Views& v) {
+      k.rmsNormBackward(s, {v[0], v[1], vectorOf(v[2]), vectorOf(v[3]), v[4], vectorOf(v[5]), {}, 1});
+    }));
     MILLRACE_AGREES(compare({dY, gradient}, [](Kernels& k, Stream& s, const Views& v) {
       k.biasGradient(s, {v[0], vectorOf(v[1])});
     }));
@@ -321,7 +331,8 @@ class TestCudaKernels : public QObject {
                  x(dtype, t, h, pad);
     for (const bool with : {false, true})
       MILLRACE_AGREES(compare({table, ids, x, positionTable, positions}, [=](Kernels& k, Stream& s, const Views& v) {
-        k.embedding(s, {v[0], vectorOf(v[1]), v[2], with ? v[3] : TensorView(), with ? vectorOf(v[4]) : TensorView()});
+        k.embedding(s, {v[0], vectorOf(v[1]), v[2], with ? v[3] : TensorView(), with ? vectorOf(v[4]) : TensorView(),
+                        with ? 7.75f : 1.0f});
       }));
     std::vector<std::int32_t> order, starts{0};
     for (std::int64_t row = 0; row < rows; ++row) {
@@ -336,7 +347,7 @@ class TestCudaKernels : public QObject {
                    return starts[static_cast<std::size_t>(i)];
                  });
     MILLRACE_AGREES(compare({dX, orders, begins, sums}, [](Kernels& k, Stream& s, const Views& v) {
-      k.embeddingBackward(s, {v[0], vectorOf(v[1]), vectorOf(v[2]), v[3]});
+      k.embeddingBackward(s, {v[0], vectorOf(v[1]), vectorOf(v[2]), v[3], 3.25f});
     }));
     // Added to rows that come first, that are named, and that an index of even numbers knows.
     const Memory source = Memory(DType::F32, rows, h, pad).randomize(4),
@@ -375,6 +386,19 @@ class TestCudaKernels : public QObject {
     MILLRACE_AGREES(compare({logits, targets, loss}, [](Kernels& k, Stream& s, const Views& v) {
       k.crossEntropy(
           s, {.logits = v[0], .targets = vectorOf(v[1]), .loss = vectorOf(v[2]), .dLogits = v[0], .scale = 0.37f});
+    }));
+    // Kept within a bound, and the gradients of what they were before.
+    MILLRACE_AGREES(compare({logits, targets, loss}, [](Kernels& k, Stream& s, const Views& v) {
+      k.softcap(s, {v[0], 5});
+    }));
+    MILLRACE_AGREES(compare({logits, targets, loss}, [](Kernels& k, Stream& s, const Views& v) {
+      k.softcap(s, {v[0], 5});
+      k.crossEntropy(s, {.logits = v[0],
+                         .targets = vectorOf(v[1]),
+                         .loss = vectorOf(v[2]),
+                         .dLogits = v[0],
+                         .scale = 0.37f,
+                         .softcap = 5});
     }));
     // bf16 gradients at the front of each row; what is behind them is nobody's.
     std::vector<Memory> cpu{logits, targets, loss}, gpu = cpu;
