@@ -79,7 +79,7 @@ Result<OwnedRun> createRun(FileSystem& files, const Path& path, ExistingRun exis
 
 Status requireRun(FileSystem& files, const RunDirectory& run) {
   const std::string name = run.path().string();
-  if (!files.isDirectory(run.path())) return badInput(fmt::format("{}: there is no such run directory", name));
+  if (!files.exists(run.path())) return badInput(fmt::format("{}: there is no such run directory", name));
   if (!isRun(files, run.path())) return badInput(fmt::format("{}: is not a run directory: it has no run.json", name));
   return {};
 }
