@@ -3,6 +3,7 @@
 #include "commands/bench.h"
 #include "commands/check.h"
 #include "commands/ctl.h"
+#include "commands/data.h"
 #include "commands/eval.h"
 #include "commands/export.h"
 #include "commands/generate.h"
@@ -30,6 +31,7 @@ void addCommands(CLI::App& app, Program& program) {
   addPlan(app, program);
   addHw(app, program);
   addTokenizer(app, program);
+  addData(app, program);
   addCheck(app, program);
   addBench(app, program);
 }

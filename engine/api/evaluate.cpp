@@ -32,7 +32,7 @@ Result<EvaluationSetup> setupOfRun(FileSystem& files, const Path& model) {
                                 "to evaluate on",
                                 model.string()));
   MILLRACE_TRY(const RunDescription description, readRunDescription(files, RunDirectory(run)));
-  return setupOf(description.project);
+  return EvaluationSetup{dataSpecOf(description), description.project.training.context, false};
 }
 
 Result<EvaluationSetup> setupOf(FileSystem& files, const Path& model, const EvaluationData& data,

@@ -4,28 +4,33 @@
 #include "base/json_reader.h"
 #include "data/dataset.h"
 #include "hardware/detect.h"
+#include "project/choices.h"
 #include "text/tokenizer.h"
 
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace millrace {
 
 namespace {
 
 Result<DataSpec> dataOf(FileSystem& files, const TokenizerTrainingOptions& options) {
-  const bool text = options.format == "txt", jsonl = options.format == "jsonl";
-  if (!text && !jsonl && options.format != "auto")
-    return badInput(fmt::format("the format is '{}', expected auto, txt or jsonl", options.format));
+  const auto* const known = std::find_if(std::begin(dataFormatWords), std::end(dataFormatWords),
+                                         [&](const auto& entry) { return entry.word == options.format; });
+  if (known == std::end(dataFormatWords))
+    return badInput(fmt::format("the format is '{}', expected one of: {}", options.format,
+                                fmt::join(wordsOf(std::span<const ChoiceWord<DataFormat>>(dataFormatWords)), ", ")));
+  const DataFormat format = known->value;
   DataSpec spec;
   for (const Path& path : options.data) {
     const bool bareFile = path.extension().empty() && files.exists(path) && !files.isDirectory(path);
     SourcePattern source;
     source.path = path.string();
-    source.format = jsonl ? DataFormat::Jsonl : text || bareFile ? DataFormat::Text : DataFormat::Auto;
-    source.textField = options.textField;
-    source.separator = options.separator;
+    source.how.format = format != DataFormat::Auto || !bareFile ? format : DataFormat::Text;
+    source.how.textField = options.textField;
+    source.how.separator = options.separator;
     spec.sources.push_back(std::move(source));
   }
   return spec;

@@ -73,6 +73,12 @@ class LocalFile final : public File {
     return static_cast<Bytes>(info.st_size);
   }
 
+  Result<std::int64_t> modified() const override {
+    struct stat info = {};
+    if (::fstat(m_descriptor, &info) != 0) return systemError(m_path, "get the time of the last change", errno);
+    return static_cast<std::int64_t>(info.st_mtim.tv_sec) * 1'000'000'000 + info.st_mtim.tv_nsec;
+  }
+
   Status truncate(Bytes size) override {
     if (::ftruncate(m_descriptor, size) != 0)
       return systemError(m_path, fmt::format("set the size to {}", size), errno);

@@ -6,6 +6,7 @@
 #include "base/units.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -25,6 +26,8 @@ class File {
   /// Writes all of source at offset. OutOfSpace when the disk or quota is full.
   virtual Status write(std::span<const std::byte> source, Bytes offset) = 0;
   virtual Result<Bytes> size() const = 0;
+  /// When its contents were last changed, nanoseconds since 1970.
+  virtual Result<std::int64_t> modified() const = 0;
   virtual Status truncate(Bytes size) = 0;
   /// Data and metadata on stable storage when it returns.
   virtual Status sync() = 0;

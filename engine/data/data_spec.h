@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/file.h"
+#include "engine/chat.h"
 #include "engine/project.h"
 
 #include <cstdint>
@@ -12,16 +13,31 @@
 
 namespace millrace {
 
-/// One place where documents come from.
-struct SourcePattern {
-  std::string path; ///< a file, a folder (searched through), or a pattern with * ? [] and ** for any depth
+/// What is made of the records of a source.
+struct SourceFormat {
   DataFormat format = DataFormat::Auto;
   std::string textField = "text"; ///< Jsonl
   std::string separator;          ///< Text: the line between two documents; empty: none
+  std::vector<std::string> sets;  ///< rows: only those whose meta.pile_set_name is one of these; empty: all
+};
+
+/// One place where documents come from.
+struct SourcePattern {
+  std::string path; ///< a file, a folder (searched through), or a pattern with * ? [] and ** for any depth
+  SourceFormat how = {};
+};
+
+/// How conversations become tokens.
+struct ChatSpec {
+  ChatTemplateChoice chatTemplate; ///< none: conversations are refused
+  LearnFrom learn = LearnFrom::Assistant;
+  OverLong overLong = OverLong::Truncate;
+  std::int64_t context = 1024; ///< tokens; longer conversations are over-long
 };
 
 struct DataSpec {
   std::vector<SourcePattern> sources;
+  ChatSpec chat;
   double validationFraction = 0.01; ///< share of documents that is held back, by the hash of their text
   Path cacheDirectory;              ///< where tokenized data is kept
   std::int64_t badRowLimit = 100;   ///< more unusable rows than this end the preparation

@@ -1,7 +1,9 @@
 #include "data/dataset.h"
 
+#include "data/format_detection.h"
 #include "data/tokenize_sources.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <numeric>
@@ -11,7 +13,7 @@ namespace millrace {
 namespace {
 
 // What the contents of a cache depend on besides sources and tokenizer: how records are cut and cleaned.
-constexpr std::string_view readingVersion = "millrace tokens 1";
+constexpr std::string_view readingVersion = "millrace tokens 2";
 
 Status interrupted() {
   return failure(ErrorKind::Interrupted, "the preparation of the data was stopped");
@@ -37,13 +39,22 @@ Result<SourceHashes> hashSources(FileSystem& files, const std::vector<SourceFile
   all.update(readingVersion);
   for (const SourceFile& source : sources) {
     MILLRACE_TRY(const std::string hash, hashFile(files, source.path, seen));
-    const bool jsonl = source.format == DataFormat::Jsonl;
-    const std::string& how = jsonl ? source.textField : source.separator;
-    all.update(fmt::format("\n{} {} {}:{}", hash, jsonl ? "jsonl" : "text", how.size(), how));
+    all.update(fmt::format("\n{} {}", hash, fingerprintOf(source)));
     hashes.files.push_back(hash);
   }
   hashes.all = all.hex();
   return hashes;
+}
+
+/// Null where no source holds conversations.
+Result<std::shared_ptr<const ConversationTokens>> conversationTokens(FileSystem& files, const DataSpec& spec,
+                                                                     const std::vector<SourceFile>& sources,
+                                                                     const Tokenizer& tokenizer) {
+  if (std::none_of(sources.begin(), sources.end(),
+                   [](const SourceFile& source) { return isConversation(source.how.format); }))
+    return nullptr;
+  MILLRACE_TRY(ConversationTokens chat, ConversationTokens::create(files, spec.chat, tokenizer));
+  return std::make_shared<const ConversationTokens>(std::move(chat));
 }
 
 Result<std::int32_t> decideEndOfText(const DataSpec& spec, const Tokenizer& tokenizer) {
@@ -69,6 +80,20 @@ std::int64_t validationShare(double validationFraction) {
   return std::llround(validationFraction * 10000);
 }
 
+void tellCounts(Log& log, const CachedCounts& met, const ChatSpec& chat) {
+  const auto warn = [&](std::int64_t count, const char* what) {
+    if (count > 0) log.warning("{} {}", formatCount(count), what);
+  };
+  warn(met.badRows, "unusable rows were skipped");
+  warn(met.repairedSequences, "byte sequences were not UTF-8 and became U+FFFD");
+  if (met.otherSets > 0) log.info("{} rows are of sets that were not asked for", formatCount(met.otherSets));
+  const std::string longer = fmt::format("conversations are longer than the context of {} tokens", chat.context);
+  warn(met.conversations.dropped, fmt::format("{} and were left out", longer).c_str());
+  warn(met.conversations.split, fmt::format("{} and were split between turns", longer).c_str());
+  warn(met.conversations.truncated, fmt::format("{}, so that their ends are missing", longer).c_str());
+  warn(met.conversations.nothingLearnt, "conversations were left out, since no token of them is learnt");
+}
+
 } // namespace
 
 bool isValidationDocument(std::uint64_t hash, double validationFraction) {
@@ -80,11 +105,14 @@ Result<Dataset> prepareDataset(FileSystem& files, ThreadPool& pool, Log& log, co
   MILLRACE_CHECK(checkSpec(spec));
   Dataset dataset;
   MILLRACE_TRY(dataset.m_endOfText, decideEndOfText(spec, tokenizer));
-  MILLRACE_TRY(const auto sources, findSourceFiles(files, spec.sources, log));
+  MILLRACE_TRY(auto sources, findSourceFiles(files, spec.sources, log));
+  MILLRACE_CHECK(detectFormats(files, sources));
+  MILLRACE_TRY(const auto chat, conversationTokens(files, spec, sources, tokenizer));
   MILLRACE_TRY(const SourceHashes hashes, hashSources(files, sources, progress));
 
   Hasher128 keyed;
-  keyed.update(fmt::format("{} {} {}", hashes.all, tokenizer.fingerprint(), dataset.m_endOfText));
+  keyed.update(fmt::format("{} {} {} {}", hashes.all, tokenizer.fingerprint(), dataset.m_endOfText,
+                           chat ? chat->fingerprint() : ""));
   const std::string key = keyed.hex();
   const Path path = spec.cacheDirectory / (key + ".tokens");
   DataProgress checking;
@@ -94,7 +122,7 @@ Result<Dataset> prepareDataset(FileSystem& files, ThreadPool& pool, Log& log, co
     return progress && !progress(checking) ? interrupted() : Status{};
   };
   if (files.exists(path)) {
-    auto cache = TokenCache::open(files, path, key, tokenizer.vocabularySize(), checked);
+    auto cache = TokenShard::open(files, path, key, tokenizer.vocabularySize(), checked);
     if (!cache && cache.error().kind == ErrorKind::Interrupted) return tl::unexpected<Error>(cache.error());
     if (cache)
       dataset.m_cache = std::move(*cache);
@@ -105,14 +133,14 @@ Result<Dataset> prepareDataset(FileSystem& files, ThreadPool& pool, Log& log, co
   if (!dataset.m_cache) {
     MILLRACE_CHECK(files.createDirectories(spec.cacheDirectory));
     {
-      MILLRACE_TRY(TokenCacheWriter writer, TokenCacheWriter::create(files, path, key, tokenizer.vocabularySize()));
-      MILLRACE_CHECK(tokenizeSources(files, pool, log, sources, hashes.files, spec.badRowLimit, tokenizer,
+      MILLRACE_TRY(TokenShardWriter writer, TokenShardWriter::create(files, path, key, tokenizer.vocabularySize()));
+      MILLRACE_CHECK(tokenizeSources(files, pool, log, sources, hashes.files, spec.badRowLimit, tokenizer, chat,
                                      dataset.m_endOfText, progress, hashes.bytes, writer));
     }
-    MILLRACE_TRY(dataset.m_cache, TokenCache::open(files, path, key, tokenizer.vocabularySize(), checked));
+    MILLRACE_TRY(dataset.m_cache, TokenShard::open(files, path, key, tokenizer.vocabularySize(), checked));
   }
 
-  const TokenCache& cache = *dataset.m_cache;
+  const TokenShard& cache = *dataset.m_cache;
   DatasetSummary& summary = dataset.m_summary;
   for (std::size_t i = 0; i < cache.documents().size(); ++i) {
     const bool heldBack = isValidationDocument(cache.documents()[i].hash, spec.validationFraction);
@@ -122,9 +150,7 @@ Result<Dataset> prepareDataset(FileSystem& files, ThreadPool& pool, Log& log, co
   }
   summary.documents = static_cast<std::int64_t>(cache.documents().size());
   summary.validationDocuments = static_cast<std::int64_t>(dataset.m_validation.size());
-  summary.badRows = cache.counts().badRows;
-  summary.emptyDocuments = cache.counts().emptyDocuments;
-  summary.repairedSequences = cache.counts().repairedSequences;
+  summary.met = cache.place().counts;
   Hasher128 fingerprint;
   fingerprint.update(fmt::format("{} {}", key, validationShare(spec.validationFraction)));
   summary.fingerprint = fingerprint.hex();
@@ -135,9 +161,7 @@ Result<Dataset> prepareDataset(FileSystem& files, ThreadPool& pool, Log& log, co
   if (dataset.m_validation.empty() && spec.validationFraction > 0)
     log.warning("none of the {} documents is held back for validation: there are too few for a fraction of {}",
                 formatCount(summary.documents), spec.validationFraction);
-  if (summary.badRows > 0) log.warning("{} unusable rows were skipped", formatCount(summary.badRows));
-  if (summary.repairedSequences > 0)
-    log.warning("{} byte sequences were not UTF-8 and became U+FFFD", formatCount(summary.repairedSequences));
+  tellCounts(log, summary.met, spec.chat);
 
   auto tokenBytes = std::make_shared<std::vector<std::int32_t>>(static_cast<std::size_t>(tokenizer.vocabularySize()));
   for (std::size_t id = 0; id < tokenBytes->size(); ++id)
@@ -180,7 +204,8 @@ Result<std::string> trainTokenizer(FileSystem& files, ThreadPool& pool, Log& log
                                    const BpeTrainer::Progress& merging) {
   MILLRACE_CHECK(checkSpec(spec));
   MILLRACE_TRY(BpeTrainer trainer, BpeTrainer::create(pool, options));
-  MILLRACE_TRY(const auto sources, findSourceFiles(files, spec.sources, log));
+  MILLRACE_TRY(auto sources, findSourceFiles(files, spec.sources, log));
+  MILLRACE_CHECK(detectFormats(files, sources));
   DataProgress now{DataProgress::Phase::Tokenizing};
   MILLRACE_TRY(now.total, bytesOf(files, sources));
   RecordBatches batches(files, pool, log, sources, {}, spec.badRowLimit);
@@ -188,7 +213,9 @@ Result<std::string> trainTokenizer(FileSystem& files, ThreadPool& pool, Log& log
     MILLRACE_TRY(auto parts, batches.next());
     if (parts.empty()) break;
     std::vector<std::string> texts;
-    for (RecordBatches::Part& part : parts) texts.push_back(std::move(part.text));
+    // Of conversations what is said: the marks of a template are no text to learn words from.
+    for (SourceDocument& part : parts)
+      texts.push_back(part.conversation ? part.conversation->contents() : std::move(part.text));
     trainer.add(texts);
     now.done = batches.reader().bytesRead();
     now.documents += static_cast<std::int64_t>(texts.size());

@@ -18,10 +18,8 @@ struct DatasetSummary {
   std::int64_t trainingTokens = 0; ///< end-of-text tokens included
   std::int64_t validationTokens = 0;
   std::int64_t textBytes = 0;
-  std::int64_t badRows = 0;
-  std::int64_t emptyDocuments = 0;
-  std::int64_t repairedSequences = 0; ///< invalid UTF-8 replaced by U+FFFD
-  bool fromCache = false;             ///< nothing had to be tokenized
+  CachedCounts met;       ///< while the documents were read
+  bool fromCache = false; ///< nothing had to be tokenized
   /// 32 hexadecimal digits of everything that decides the batches, apart from context and seed: contents and order of
   /// the sources, how they are read, tokenizer, validation share. A resumed run whose fingerprint differs has other
   /// data.
@@ -46,7 +44,7 @@ class Dataset {
                                         const Tokenizer& tokenizer, const DataProgressCallback& progress);
   Dataset() = default;
 
-  std::shared_ptr<const TokenCache> m_cache;
+  std::shared_ptr<const TokenShard> m_cache;
   std::shared_ptr<const std::vector<std::int32_t>> m_tokenBytes;
   std::vector<std::uint64_t> m_training;
   std::vector<std::uint64_t> m_validation;

@@ -6,15 +6,29 @@
 
 namespace millrace {
 
-PackedRows::PackedRows(std::shared_ptr<const TokenCache> cache, std::vector<std::uint64_t> documents,
+namespace {
+
+/// Drops the targets that lie in no range; the first is the document's token `token`.
+void maskUnlearnt(std::span<const TokenRange> learnt, std::uint64_t token, std::span<std::int32_t> targets) {
+  auto range = std::partition_point(learnt.begin(), learnt.end(), [&](const TokenRange& r) { return r.end <= token; });
+  for (std::int32_t& target : targets) {
+    if (range == learnt.end() || token < range->begin) target = -1;
+    ++token;
+    if (range != learnt.end() && range->end <= token) ++range;
+  }
+}
+
+} // namespace
+
+PackedRows::PackedRows(std::shared_ptr<const TokenShard> shard, std::vector<std::uint64_t> documents,
                        std::int64_t context, std::int32_t padding, Tail tail)
-    : m_cache(std::move(cache)), m_documents(std::move(documents)), m_context(context), m_padding(padding) {
+    : m_shard(std::move(shard)), m_documents(std::move(documents)), m_context(context), m_padding(padding) {
   assert(context > 0);
   m_packedStart.reserve(m_documents.size() + 1);
   std::uint64_t at = 0;
   for (const std::uint64_t document : m_documents) {
     m_packedStart.push_back(at);
-    at += static_cast<std::uint64_t>(m_cache->length(document));
+    at += static_cast<std::uint64_t>(m_shard->length(document));
   }
   m_packedStart.push_back(at);
   const auto total = static_cast<std::int64_t>(at);
@@ -48,15 +62,18 @@ Status PackedRows::fill(std::int64_t row, MicroBatch& batch, std::int64_t slot) 
     const auto count = static_cast<std::size_t>(end - packed);
     const bool goesOn = end < m_packedStart[document + 1]; // its next token is the target of the row's last position
     ids.resize(count + (goesOn ? 1 : 0));
-    const std::uint64_t first =
-        m_cache->documents()[m_documents[document]].firstToken + (packed - m_packedStart[document]);
-    MILLRACE_CHECK(m_cache->read(static_cast<std::int64_t>(first), ids));
+    const std::uint64_t offset = packed - m_packedStart[document]; // in the document
+    const CachedDocument& cached = m_shard->documents()[m_documents[document]];
+    MILLRACE_CHECK(m_shard->read(static_cast<std::int64_t>(cached.firstToken + offset), ids));
     for (std::size_t i = 0; i < count; ++i) {
       batch.tokens[base + at + i] = ids[i];
       batch.targets[base + at + i] = i + 1 < ids.size() ? ids[i + 1] : -1;
       batch.positions[base + at + i] = static_cast<std::int32_t>(i);
       batch.documentStart[base + at + i] = static_cast<std::int32_t>(at);
     }
+    if (cached.wholeLearnt == 0)
+      maskUnlearnt(m_shard->learnt(m_documents[document]), offset + 1,
+                   std::span(batch.targets).subspan(base + at, count));
     at += count;
     packed = end;
   }

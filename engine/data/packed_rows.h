@@ -1,10 +1,11 @@
 // Documents laid end to end and cut into rows of equal length. A document that goes on in the next row starts there
 // anew: attention and positions never reach over a row or a document. The target of a position is the next token of the
-// same document, in the next row if need be; the last token of a document has none. Immutable, any thread.
+// same document, in the next row if need be; the last token of a document has none, nor one whose next is not learnt.
+// Immutable, any thread.
 #pragma once
 
 #include "data/batch.h"
-#include "data/token_cache.h"
+#include "data/token_shard.h"
 
 #include <memory>
 #include <span>
@@ -18,8 +19,8 @@ class PackedRows {
     Drop, ///< an incomplete last row is left out, unless it is the only one
     Pad,  ///< an incomplete last row is filled up
   };
-  /// documents: which of the cache's, in order. padding: the token that fills rows up, as a document without targets.
-  PackedRows(std::shared_ptr<const TokenCache> cache, std::vector<std::uint64_t> documents, std::int64_t context,
+  /// documents: which of the shard's, in order. padding: the token that fills rows up, as a document without targets.
+  PackedRows(std::shared_ptr<const TokenShard> shard, std::vector<std::uint64_t> documents, std::int64_t context,
              std::int32_t padding, Tail tail);
 
   std::int64_t rows() const { return m_rows; }
@@ -33,7 +34,7 @@ class PackedRows {
   Status fill(std::int64_t row, MicroBatch& batch, std::int64_t slot) const;
 
  private:
-  std::shared_ptr<const TokenCache> m_cache;
+  std::shared_ptr<const TokenShard> m_shard;
   std::vector<std::uint64_t> m_documents;
   std::vector<std::uint64_t> m_packedStart; ///< where each document begins in the row of all, and the end
   std::int64_t m_context;

@@ -1,10 +1,11 @@
 #include "data/record_reader.h"
 
+#include "data/foreign_files.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
 
 #include <algorithm>
-#include <cstring>
+#include <fmt/format.h>
 
 namespace millrace {
 
@@ -25,6 +26,10 @@ bool mayCutBefore(std::string_view text, std::string_view next) {
   std::size_t at = text.size() - 2;
   while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
   return isPlainCharacter(text, at);
+}
+
+std::string tooLong(Bytes limit) {
+  return fmt::format("the row is longer than {}", formatBytes(limit));
 }
 
 } // namespace
@@ -48,16 +53,15 @@ RecordReader::RecordReader(FileSystem& files, std::vector<SourceFile> sources, R
     : m_files(files), m_sources(std::move(sources)), m_limits(limits) {}
 
 Result<bool> RecordReader::openNext() {
-  if (m_file) {
-    m_hashes.push_back(m_hasher.hex());
-    m_file.reset();
+  if (m_stream) {
+    m_hashes.push_back(m_stream->hash());
+    m_bytesOfClosed += m_stream->fileBytesRead();
+    m_stream.reset();
   }
   if (m_next == m_sources.size()) return false;
-  MILLRACE_TRY(m_file, m_files.open(m_sources[m_next].path, OpenMode::Read));
-  MILLRACE_TRY(m_size, m_file->size());
+  const SourceFile& source = m_sources[m_next];
+  MILLRACE_TRY(m_stream, SourceStream::open(m_files, source.path));
   ++m_next;
-  m_hasher = Hasher128();
-  m_offset = 0;
   m_block.clear();
   m_at = 0;
   m_line = 0;
@@ -65,6 +69,15 @@ Result<bool> RecordReader::openNext() {
   m_carry.clear();
   m_inDocument = false;
   m_endOfText = false;
+  m_listEnded = false;
+  m_elements.reset();
+  MILLRACE_CHECK(fillBlock());
+  MILLRACE_CHECK(refuseForeignContents(source.path, m_block, source.layout == RecordLayout::Text));
+  if (m_block.starts_with(byteOrderMark)) m_at = byteOrderMark.size();
+  if (source.layout == RecordLayout::List) {
+    const std::size_t first = m_block.find_first_not_of(" \t\r\n", m_at);
+    if (first != std::string::npos && m_block[first] == '[') m_elements.emplace(static_cast<std::size_t>(m_limits.row));
+  }
   return true;
 }
 
@@ -73,22 +86,16 @@ Status RecordReader::fillBlock() {
   m_block.erase(0, m_at);
   m_at = 0;
   const std::size_t kept = m_block.size();
-  m_block.resize(kept + static_cast<std::size_t>(std::min(blockSize, m_size - m_offset)));
-  const auto bytes = std::as_writable_bytes(std::span(m_block)).subspan(kept);
-  if (bytes.empty()) return {};
-  MILLRACE_CHECK(m_file->read(bytes, m_offset));
-  m_hasher.update(bytes);
-  const bool first = m_offset == 0;
-  m_offset += static_cast<Bytes>(bytes.size());
-  m_bytesRead += static_cast<Bytes>(bytes.size());
-  if (first && m_block.starts_with(byteOrderMark)) m_at = byteOrderMark.size();
+  m_block.resize(kept + static_cast<std::size_t>(blockSize));
+  MILLRACE_TRY(const std::size_t got, m_stream->read(std::as_writable_bytes(std::span(m_block)).subspan(kept)));
+  m_block.resize(kept + got);
   return {};
 }
 
 Result<bool> RecordReader::nextPart(std::string_view& part, bool& lineEnds) {
   std::size_t feed = m_block.find('\n', m_at);
   // Lines of up to half a block come in one part, wherever they stand.
-  if (feed == std::string::npos && m_offset < m_size &&
+  if (feed == std::string::npos && !m_stream->atEnd() &&
       m_block.size() - m_at < static_cast<std::size_t>(blockSize / 2)) {
     MILLRACE_CHECK(fillBlock());
     feed = m_block.find('\n', m_at);
@@ -98,7 +105,7 @@ Result<bool> RecordReader::nextPart(std::string_view& part, bool& lineEnds) {
   lineEnds = feed != std::string::npos;
   part = std::string_view(m_block).substr(m_at, lineEnds ? feed - m_at : std::string::npos);
   // A carriage return may belong to a line feed of the next block.
-  if (!lineEnds && m_offset < m_size && part.size() > 1 && part.ends_with('\r')) part.remove_suffix(1);
+  if (!lineEnds && !m_stream->atEnd() && part.size() > 1 && part.ends_with('\r')) part.remove_suffix(1);
   m_at += part.size() + (lineEnds ? 1 : 0);
   m_lineEnded = lineEnds;
   return true;
@@ -106,9 +113,10 @@ Result<bool> RecordReader::nextPart(std::string_view& part, bool& lineEnds) {
 
 Result<bool> RecordReader::next(RawRecord& record) {
   for (;;) {
-    if (m_file) {
-      MILLRACE_TRY(const bool got,
-                   m_sources[m_next - 1].format == DataFormat::Jsonl ? nextLine(record) : nextText(record));
+    if (m_stream) {
+      MILLRACE_TRY(const bool got, m_elements                                           ? nextElement(record)
+                                   : m_sources[m_next - 1].layout == RecordLayout::Text ? nextText(record)
+                                                                                        : nextLine(record));
       if (got) {
         record.file = m_next - 1;
         return true;
@@ -129,18 +137,53 @@ Result<bool> RecordReader::nextLine(RawRecord& record) {
     if (!got) break;
     if (!any) record.line = m_line;
     any = true;
-    if (static_cast<Bytes>(record.bytes.size() + part.size()) > m_limits.line) {
-      record.tooLong = true;
+    if (static_cast<Bytes>(record.bytes.size() + part.size()) > m_limits.row) {
+      record.problem = tooLong(m_limits.row);
       record.bytes.clear();
     }
-    if (!record.tooLong) record.bytes.append(part);
+    if (record.problem.empty()) record.bytes.append(part);
   }
   if (record.bytes.ends_with('\r')) record.bytes.pop_back();
   return any;
 }
 
+Result<bool> RecordReader::nextElement(RawRecord& record) {
+  record = {};
+  while (!m_listEnded) {
+    if (m_at == m_block.size()) {
+      MILLRACE_CHECK(fillBlock());
+      if (m_block.empty()) break;
+    }
+    std::string_view rest = std::string_view(m_block).substr(m_at);
+    const JsonElements::Event event = m_elements->next(rest);
+    m_at = m_block.size() - rest.size();
+    m_listEnded = event == JsonElements::Event::End;
+    if (event != JsonElements::Event::Element) continue;
+    record.line = m_elements->line();
+    record.bytes = m_elements->text();
+    if (m_elements->tooLong()) record.problem = tooLong(m_limits.row);
+    return true;
+  }
+  if (!m_listEnded) {
+    m_listEnded = true;
+    record.line = m_elements->inElement() ? m_elements->line() : m_elements->lines();
+    record.problem = "the file ends before its list does";
+    return true;
+  }
+  // Behind the list there is white space at most.
+  while (m_at < m_block.size() || !m_stream->atEnd()) {
+    if (m_at == m_block.size()) MILLRACE_CHECK(fillBlock());
+    const std::size_t more = m_block.find_first_not_of(" \t\r\n", m_at);
+    m_at = m_block.size();
+    if (more == std::string::npos || !record.problem.empty()) continue; // read on, for the hash of the file
+    record.line = m_elements->lines();
+    record.problem = "something stands behind the end of the list";
+  }
+  return !record.problem.empty();
+}
+
 Result<bool> RecordReader::nextText(RawRecord& record) {
-  const std::string& separator = m_sources[m_next - 1].separator;
+  const std::string& separator = m_sources[m_next - 1].how.separator;
   record = {};
   record.first = !m_inDocument;
   const auto give = [&](std::string text, bool last) {
@@ -165,7 +208,7 @@ Result<bool> RecordReader::nextText(RawRecord& record) {
       return give(std::exchange(m_carry, {}), true);
     }
     if (lineEnds && part.ends_with('\r')) part.remove_suffix(1);
-    const bool atFileEnd = !lineEnds && m_offset == m_size && m_at >= m_block.size();
+    const bool atFileEnd = !lineEnds && m_stream->atEnd() && m_at >= m_block.size();
     if (!separator.empty() && lineBegins && (lineEnds || atFileEnd) &&
         (part == separator || (part.ends_with('\r') && part.substr(0, part.size() - 1) == separator))) {
       if (m_carry.ends_with('\n')) m_carry.pop_back(); // it belongs to the separator's line

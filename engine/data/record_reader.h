@@ -1,16 +1,21 @@
-// Cuts source files into records: a line of a .jsonl file, or a document of a text file or a part of a long one. Reads
-// in pieces, so that memory stays bounded whatever is in the files. One thread.
+// Cuts source files into records: a line of a .jsonl file, an element of a .json file that is one list, or a document
+// of a text file or a part of a long one. Reads in pieces, so that memory stays bounded whatever is in the files. One
+// thread.
 #pragma once
 
 #include "base/hash.h"
+#include "data/json_elements.h"
 #include "data/source_files.h"
+#include "data/source_stream.h"
+
+#include <optional>
 
 namespace millrace {
 
 struct RecordLimits {
   Bytes fragment = MiB;      ///< text documents are cut behind a suitable line feed from here on
   Bytes document = 64 * MiB; ///< and anywhere from here on
-  Bytes line = 64 * MiB;     ///< longer lines of .jsonl files are not read
+  Bytes row = 64 * MiB;      ///< longer rows of JSON are not read
 };
 
 struct RawRecord {
@@ -19,7 +24,7 @@ struct RawRecord {
   std::string bytes;     ///< as in the file, but with LF line ends in text files
   bool first = true;     ///< begins a document
   bool last = true;      ///< ends a document
-  bool tooLong = false;  ///< a line over the limit; bytes are empty
+  std::string problem;   ///< why this row cannot be used, if it cannot; bytes are empty then
 };
 
 class RecordReader {
@@ -29,7 +34,8 @@ class RecordReader {
   /// False at the end of the last file.
   Result<bool> next(RawRecord& record);
   const std::vector<SourceFile>& sources() const { return m_sources; }
-  Bytes bytesRead() const { return m_bytesRead; }
+  /// Of the files themselves, which may be compressed.
+  Bytes bytesRead() const { return m_bytesOfClosed + (m_stream ? m_stream->fileBytesRead() : 0); }
   /// XXH3-128 of each file's bytes, of the files that are read to their end.
   const std::vector<std::string>& hashes() const { return m_hashes; }
 
@@ -39,15 +45,16 @@ class RecordReader {
   Result<bool> openNext();
   Result<bool> nextLine(RawRecord& record);
   Result<bool> nextText(RawRecord& record);
+  Result<bool> nextElement(RawRecord& record);
   Status fillBlock();
 
   FileSystem& m_files;
   std::vector<SourceFile> m_sources;
   RecordLimits m_limits;
   std::size_t m_next = 0; ///< the file after the open one
-  std::unique_ptr<File> m_file;
-  Bytes m_size = 0;
-  Bytes m_offset = 0; ///< of the block's end in the file
+  std::unique_ptr<SourceStream> m_stream;
+  std::optional<JsonElements> m_elements; ///< the open file is one list
+  bool m_listEnded = false;
   std::string m_block;
   std::size_t m_at = 0; ///< in the block
   bool m_lineEnded = true;
@@ -56,8 +63,7 @@ class RecordReader {
   std::string m_carry;       ///< text read but not yet given out
   std::int64_t m_carryLine = 1;
   bool m_endOfText = false; ///< the separator or the end of the file stands behind the carry
-  Bytes m_bytesRead = 0;
-  Hasher128 m_hasher;
+  Bytes m_bytesOfClosed = 0;
   std::vector<std::string> m_hashes;
 };
 

@@ -1,8 +1,13 @@
 #include "data/source_files.h"
 
+#include "data/foreign_files.h"
+#include "data/source_stream.h"
+
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fnmatch.h>
+#include <optional>
 
 namespace millrace {
 
@@ -22,24 +27,20 @@ std::string lowerExtension(const Path& path) {
   return extension;
 }
 
-/// Auto when the name does not tell.
-DataFormat formatOf(const Path& path) {
-  const std::string extension = lowerExtension(path);
-  if (extension == ".jsonl" || extension == ".ndjson") return DataFormat::Jsonl;
-  if (extension == ".txt" || extension == ".text" || extension == ".md") return DataFormat::Text;
-  return DataFormat::Auto;
+/// Nothing when the name does not tell. Compressed files are called what they are without .zst.
+std::optional<RecordLayout> layoutOf(const Path& path) {
+  const std::string extension = lowerExtension(isZstdName(path) ? path.stem() : path);
+  if (extension == ".jsonl" || extension == ".ndjson") return RecordLayout::Lines;
+  if (extension == ".json") return RecordLayout::List;
+  if (extension == ".txt" || extension == ".text" || extension == ".md") return RecordLayout::Text;
+  return std::nullopt;
 }
 
-std::string adviceFor(const Path& path) {
-  const std::string extension = lowerExtension(path);
-  if (extension == ".zst" || extension == ".gz" || extension == ".xz" || extension == ".zip")
-    return "compressed files are not read, unpack it first";
-  if (extension == ".parquet")
-    return "Parquet is not read; convert it: python3 -c \"import pandas; pandas.read_parquet('in.parquet').to_json("
-           "'out.jsonl', orient='records', lines=True)\"";
-  if (extension == ".json") return "a JSON document is not read; expected .jsonl with one object a line";
-  if (extension == ".csv" || extension == ".tsv") return "tables are not read; convert it to .jsonl";
-  return "its name does not tell its format; set format to txt or jsonl";
+/// What a file is read as when its format was asked for.
+RecordLayout layoutFor(DataFormat format, const Path& path) {
+  if (format == DataFormat::Text) return RecordLayout::Text;
+  const auto named = layoutOf(path);
+  return named && *named != RecordLayout::Text ? *named : RecordLayout::Lines;
 }
 
 class Finder {
@@ -83,25 +84,27 @@ class Finder {
     return {};
   }
 
-  Status take(const Path& path, DataFormat format) {
+  Status take(const Path& path, RecordLayout layout) {
     if (m_found.size() >= mostFiles)
       return badInput(fmt::format("{}: gives more than {} files", m_source.path, mostFiles));
-    m_found.push_back({path, format, m_source.textField, m_source.separator});
+    m_found.push_back({path, layout, m_source.how});
+    if (layout == RecordLayout::Text) m_found.back().how.format = DataFormat::Text;
     return {};
   }
 
  private:
   /// A file that nobody named: only if it is of a known kind, and of the kind asked for.
   Status offer(const Path& path) {
-    const DataFormat named = formatOf(path);
+    const DataFormat asked = m_source.how.format;
     const bool bare = path.extension().empty(); // taken as what was asked for, if anything was
-    const DataFormat format = named == DataFormat::Auto && bare ? m_source.format : named;
-    if (format == DataFormat::Auto || (m_source.format != DataFormat::Auto && format != m_source.format)) {
+    const auto named = layoutOf(path);
+    const bool other = named && asked != DataFormat::Auto && *named != layoutFor(asked, path);
+    if ((!named && !(bare && asked != DataFormat::Auto)) || other) {
       m_log.warning("{}: passed over ({})", path.string(),
-                    named == DataFormat::Auto ? adviceFor(path) : "not of the format asked for");
+                    other ? "not of the format asked for" : adviceOnForeignName(path));
       return {};
     }
-    return take(path, format);
+    return take(path, named ? *named : layoutFor(asked, path));
   }
 
   FileSystem& m_files;
@@ -121,15 +124,15 @@ Result<std::vector<SourceFile>> findSourceFiles(FileSystem& files, const std::ve
     Finder finder(files, source, log, found);
     const Path path(source.path);
     if (source.path.empty()) return badInput("no data: a source has an empty path");
-    if (source.separator.find('\n') != std::string::npos)
+    if (source.how.separator.find('\n') != std::string::npos)
       return badInput(fmt::format("{}: the separator is one line, without a line feed", source.path));
     if (files.exists(path)) { // a name may hold characters that patterns use
       if (files.isDirectory(path)) {
         MILLRACE_CHECK(finder.folder(path, 0));
       } else {
-        const DataFormat format = source.format == DataFormat::Auto ? formatOf(path) : source.format;
-        if (format == DataFormat::Auto) return badInput(fmt::format("{}: {}", source.path, adviceFor(path)));
-        MILLRACE_CHECK(finder.take(path, format));
+        const auto layout = source.how.format == DataFormat::Auto ? layoutOf(path) : layoutFor(source.how.format, path);
+        if (!layout) return badInput(fmt::format("{}: {}", source.path, adviceOnForeignName(path)));
+        MILLRACE_CHECK(finder.take(path, *layout));
       }
     } else if (isPattern(source.path)) {
       std::vector<std::string> parts;
@@ -139,9 +142,20 @@ Result<std::vector<SourceFile>> findSourceFiles(FileSystem& files, const std::ve
       return badInput(fmt::format("{}: there is no such file or folder", source.path));
     }
     if (found.size() == before)
-      return badInput(fmt::format("{}: holds no file to read; expected .txt or .jsonl files", source.path));
+      return badInput(fmt::format("{}: holds no file to read; expected .txt, .jsonl or .json files, or these with .zst",
+                                  source.path));
   }
   return found;
+}
+
+std::string fingerprintOf(const SourceFile& source) {
+  const SourceFormat& how = source.how;
+  const auto field = [](const std::string& text) { return fmt::format(" {}:{}", text.size(), text); };
+  std::string result = fmt::format("{}", static_cast<int>(how.format));
+  if (how.format == DataFormat::Text) return result + field(how.separator);
+  if (how.format == DataFormat::Jsonl) result += field(how.textField);
+  for (const std::string& set : how.sets) result += field(set);
+  return result;
 }
 
 Result<Bytes> bytesOf(FileSystem& files, const std::vector<SourceFile>& sources) {
@@ -154,9 +168,25 @@ Result<Bytes> bytesOf(FileSystem& files, const std::vector<SourceFile>& sources)
   return total;
 }
 
-Error noDocuments(std::size_t files, std::int64_t emptyDocuments, std::int64_t badRows) {
+Error noDocuments(std::size_t files, const CachedCounts& counts, const std::vector<std::string>& otherSets) {
+  const ConversationCounts& chats = counts.conversations;
+  if (chats.nothingLearnt > 0)
+    return {ErrorKind::BadInput,
+            fmt::format("nothing to learn: no token of the data is a target; {} conversations have no turn that is "
+                        "learnt from, or none within the context; see data.chat.learn and data.chat.over_long",
+                        chats.nothingLearnt)};
+  if (chats.dropped > 0)
+    return {ErrorKind::BadInput,
+            fmt::format("nothing to learn: all of the {} conversations are longer than the context and dropped; raise "
+                        "training.context, or set data.chat.over_long to truncate or split",
+                        chats.dropped)};
+  if (counts.otherSets > 0)
+    return {
+        ErrorKind::BadInput,
+        fmt::format("no data: {} rows are all of other sets than data.sources.sets asks for; the sets found are: {}",
+                    counts.otherSets, fmt::join(otherSets, ", "))};
   return {ErrorKind::BadInput, fmt::format("no data: {} files hold no document ({} empty, {} unusable rows)", files,
-                                           emptyDocuments, badRows)};
+                                           counts.emptyDocuments, counts.badRows)};
 }
 
 } // namespace millrace

@@ -28,14 +28,20 @@ std::vector<std::size_t> cutIntoTasks(const std::vector<Item>& items, Size&& siz
   return starts;
 }
 
+/// Conversations cost more than their bytes: they are rendered several times.
+Bytes sizeOf(const SourceDocument& document) {
+  if (!document.conversation) return static_cast<Bytes>(document.text.size() + 64);
+  return static_cast<Bytes>(4 * document.conversation->contents().size() + 4096);
+}
+
 } // namespace
 
 RecordBatches::RecordBatches(FileSystem& files, ThreadPool& pool, Log& log, std::vector<SourceFile> sources,
                              RecordLimits limits, std::int64_t badRowLimit)
     : m_pool(pool), m_reader(files, std::move(sources), limits), m_judge(m_reader.sources(), badRowLimit, log) {}
 
-Result<std::vector<RecordBatches::Part>> RecordBatches::next() {
-  std::vector<Part> parts;
+Result<std::vector<SourceDocument>> RecordBatches::next() {
+  std::vector<SourceDocument> parts;
   while (parts.empty()) {
     std::vector<RawRecord> records;
     const Bytes wanted = batchBytesPerThread * m_pool.threads();
@@ -70,66 +76,98 @@ Result<std::vector<RecordBatches::Part>> RecordBatches::next() {
       MILLRACE_CHECK(m_judge.judge(places[i].file, places[i].line, decoded[i]));
       m_counts.repairedSequences += decoded[i].repaired;
       if (decoded[i].kind == DecodedRecord::Kind::Empty) ++m_counts.emptyDocuments;
-      if (decoded[i].kind == DecodedRecord::Kind::Text)
-        parts.push_back({std::move(decoded[i].text), places[i].first, places[i].last});
+      if (decoded[i].kind == DecodedRecord::Kind::Document)
+        parts.push_back({std::move(decoded[i].text), std::move(decoded[i].conversation), std::move(decoded[i].set),
+                         places[i].file, places[i].line, places[i].first, places[i].last});
     }
   }
   m_counts.badRows = m_judge.bad();
+  m_counts.otherSets = m_judge.ofOtherSets();
   return parts;
 }
 
+Status RecordBatches::refuse(const SourceDocument& document, const std::string& problem) {
+  MILLRACE_CHECK(m_judge.count(document.file, document.line, problem));
+  m_counts.badRows = m_judge.bad();
+  return {};
+}
+
+namespace {
+
+/// Hands pieces of documents to the writer in the order of the sources, with what belongs between documents.
+class DocumentWriter {
+ public:
+  DocumentWriter(TokenShardWriter& writer, std::int32_t endOfText) : m_writer(writer), m_endOfText(endOfText) {}
+
+  Status add(const TokenizedPiece& piece, std::span<const std::int32_t> ids, const std::string& set) {
+    if (piece.first) {
+      // Of a document that comes in parts the first part decides; others may not be in memory together with it.
+      m_facts = piece.facts;
+      m_facts.set = m_sets.indexOf(set);
+      m_start = m_writer.tokens();
+    } else {
+      m_facts.textBytes += piece.facts.textBytes;
+    }
+    MILLRACE_CHECK(m_writer.append(ids));
+    if (!piece.last) return {};
+    if (m_writer.tokens() == m_start) {
+      ++m_empty;
+      return {};
+    }
+    if (!piece.complete) MILLRACE_CHECK(m_writer.append(std::span(&m_endOfText, 1)));
+    m_writer.endDocument(m_facts);
+    return {};
+  }
+  std::int64_t empty() const { return m_empty; }
+  std::span<const std::string> setNames() const { return m_sets.names(); }
+
+ private:
+  TokenShardWriter& m_writer;
+  std::int32_t m_endOfText;
+  SetNames m_sets;
+  DocumentFacts m_facts; ///< of the document that is open
+  std::int64_t m_start = 0;
+  std::int64_t m_empty = 0;
+};
+
+} // namespace
+
 Status tokenizeSources(FileSystem& files, ThreadPool& pool, Log& log, const std::vector<SourceFile>& sources,
                        const std::vector<std::string>& expectedHashes, std::int64_t badRowLimit,
-                       const Tokenizer& tokenizer, std::int32_t endOfText, const DataProgressCallback& progress,
-                       Bytes totalBytes, TokenCacheWriter& writer) {
+                       const Tokenizer& tokenizer, std::shared_ptr<const ConversationTokens> chat,
+                       std::int32_t endOfText, const DataProgressCallback& progress, Bytes totalBytes,
+                       TokenShardWriter& writer) {
   RecordLimits limits;
   if (!tokenizer.worksByLine()) limits.fragment = limits.document;
   RecordBatches batches(files, pool, log, sources, limits, badRowLimit);
-  std::uint64_t documentHash = 0;
-  std::uint64_t documentBytes = 0;
-  std::int64_t emptyEncodings = 0;
-  std::int64_t documentStart = 0;
+  const DocumentTokens tokens(tokenizer, std::move(chat));
+  DocumentWriter documents(writer, endOfText);
+  ConversationCounts conversations;
   for (;;) {
     MILLRACE_TRY(const auto parts, batches.next());
     if (parts.empty()) break;
-    const auto starts =
-        cutIntoTasks(parts, [](const RecordBatches::Part& part) { return static_cast<Bytes>(part.text.size() + 64); });
-    struct Encoded {
-      std::vector<std::int32_t> ids;
-      std::vector<std::size_t> ends; ///< of each part in ids
-      Status status;
-    };
-    std::vector<Encoded> encoded(starts.size() - 1);
-    pool.parallelFor(static_cast<std::int64_t>(encoded.size()), [&](std::int64_t task) {
+    const auto starts = cutIntoTasks(parts, [](const SourceDocument& part) { return sizeOf(part); });
+    std::vector<TokenizedPieces> tokenized(starts.size() - 1);
+    std::vector<Status> outcomes(tokenized.size());
+    pool.parallelFor(static_cast<std::int64_t>(tokenized.size()), [&](std::int64_t task) {
       const auto t = static_cast<std::size_t>(task);
-      Encoded& out = encoded[t];
-      for (std::size_t i = starts[t]; i < starts[t + 1] && out.status; ++i) {
-        out.status = tokenizer.encode(parts[i].text, false, out.ids);
-        out.ends.push_back(out.ids.size());
-      }
+      for (std::size_t i = starts[t]; i < starts[t + 1] && outcomes[t]; ++i)
+        outcomes[t] = tokens.append(parts[i], tokenized[t]);
     });
-    for (std::size_t t = 0; t < encoded.size(); ++t) {
-      MILLRACE_CHECK(encoded[t].status);
-      std::size_t from = 0;
+    for (std::size_t t = 0; t < tokenized.size(); ++t) {
+      MILLRACE_CHECK(outcomes[t]);
+      const TokenizedPieces& found = tokenized[t];
+      conversations += found.counts;
+      std::size_t from = 0, piece = 0;
       for (std::size_t i = starts[t]; i < starts[t + 1]; ++i) {
-        const RecordBatches::Part& part = parts[i];
-        const std::size_t end = encoded[t].ends[i - starts[t]];
-        if (part.first) {
-          // Of a document that comes in parts the first part decides; others may not be in memory together with it.
-          documentHash = hash64(part.text);
-          documentBytes = 0;
-          documentStart = writer.tokens();
+        const std::size_t slot = i - starts[t];
+        if (!found.problems[slot].empty()) MILLRACE_CHECK(batches.refuse(parts[i], found.problems[slot]));
+        for (; piece < found.ends[slot]; ++piece) {
+          const std::size_t end = found.pieces[piece].end;
+          MILLRACE_CHECK(
+              documents.add(found.pieces[piece], std::span(found.ids).subspan(from, end - from), parts[i].set));
+          from = end;
         }
-        documentBytes += part.text.size();
-        MILLRACE_CHECK(writer.append(std::span(encoded[t].ids).subspan(from, end - from)));
-        from = end;
-        if (!part.last) continue;
-        if (writer.tokens() == documentStart) {
-          ++emptyEncodings;
-          continue;
-        }
-        MILLRACE_CHECK(writer.append(std::span(&endOfText, 1)));
-        writer.endDocument(documentHash, documentBytes);
       }
     }
     const DataProgress now{DataProgress::Phase::Tokenizing, batches.reader().bytesRead(), totalBytes,
@@ -140,11 +178,13 @@ Status tokenizeSources(FileSystem& files, ThreadPool& pool, Log& log, const std:
     if (batches.reader().hashes()[i] != expectedHashes[i])
       return failed(
           fmt::format("{}: changed while it was read; start again when it is complete", sources[i].path.string()));
-  CachedCounts counts = batches.counts();
-  counts.emptyDocuments += emptyEncodings;
+  ShardPlace place;
+  place.counts = batches.counts();
+  place.counts.emptyDocuments += documents.empty();
+  place.counts.conversations = conversations;
   if (writer.documents() == 0)
-    return tl::unexpected<Error>(noDocuments(sources.size(), counts.emptyDocuments, counts.badRows));
-  return writer.finish(counts);
+    return tl::unexpected<Error>(noDocuments(sources.size(), place.counts, batches.otherSets()));
+  return writer.finish(place, documents.setNames());
 }
 
 } // namespace millrace

@@ -2,9 +2,10 @@
 #pragma once
 
 #include "base/thread_pool.h"
-#include "data/record_decoder.h"
-#include "data/token_cache.h"
-#include "text/tokenizer.h"
+#include "data/document_tokens.h"
+#include "data/row_judge.h"
+#include "data/set_names.h"
+#include "data/token_shard_writer.h"
 
 namespace millrace {
 
@@ -16,15 +17,14 @@ class RecordBatches {
 
   /// The next batch of usable documents or parts of documents, decoded over the pool; empty at the end. Unusable rows
   /// are counted and left out.
-  struct Part {
-    std::string text;
-    bool first = true;
-    bool last = true;
-  };
-  Result<std::vector<Part>> next();
+  Result<std::vector<SourceDocument>> next();
+  /// Counts the row of a document that next() gave as unusable after all.
+  Status refuse(const SourceDocument& document, const std::string& problem);
 
   RecordReader& reader() { return m_reader; }
   const CachedCounts& counts() const { return m_counts; }
+  /// Names of sets that were met and not asked for, the first of them.
+  const std::vector<std::string>& otherSets() const { return m_judge.otherSets(); }
 
  private:
   ThreadPool& m_pool;
@@ -33,11 +33,12 @@ class RecordBatches {
   CachedCounts m_counts;
 };
 
-/// Writes every document, each with endOfText behind it. expectedHashes: of the files, to find out when one changes
-/// meanwhile. Fails when there is no document.
+/// Writes every document, those of plain text with endOfText behind them. expectedHashes: of the files, to find out
+/// when one changes meanwhile. Fails when there is no document to learn from.
 Status tokenizeSources(FileSystem& files, ThreadPool& pool, Log& log, const std::vector<SourceFile>& sources,
                        const std::vector<std::string>& expectedHashes, std::int64_t badRowLimit,
-                       const Tokenizer& tokenizer, std::int32_t endOfText, const DataProgressCallback& progress,
-                       Bytes totalBytes, TokenCacheWriter& writer);
+                       const Tokenizer& tokenizer, std::shared_ptr<const ConversationTokens> chat,
+                       std::int32_t endOfText, const DataProgressCallback& progress, Bytes totalBytes,
+                       TokenShardWriter& writer);
 
 } // namespace millrace

@@ -16,7 +16,12 @@ struct ChoiceWord {
 };
 
 inline constexpr ChoiceWord<DataFormat> dataFormatWords[] = {
-    {"auto", DataFormat::Auto}, {"txt", DataFormat::Text}, {"jsonl", DataFormat::Jsonl}};
+    {"auto", DataFormat::Auto},     {"txt", DataFormat::Text},          {"jsonl", DataFormat::Jsonl},
+    {"alpaca", DataFormat::Alpaca}, {"sharegpt", DataFormat::ShareGpt}, {"messages", DataFormat::Messages}};
+inline constexpr ChoiceWord<LearnFrom> learnFromWords[] = {
+    {"assistant", LearnFrom::Assistant}, {"last", LearnFrom::Last}, {"all", LearnFrom::All}};
+inline constexpr ChoiceWord<OverLong> overLongWords[] = {
+    {"truncate", OverLong::Truncate}, {"split", OverLong::Split}, {"drop", OverLong::Drop}};
 inline constexpr ChoiceWord<LengthUnit> lengthUnitWords[] = {{"steps", LengthUnit::Steps},
                                                              {"tokens", LengthUnit::Tokens},
                                                              {"epochs", LengthUnit::Epochs},

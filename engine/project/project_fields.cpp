@@ -87,16 +87,27 @@ void addModelAndData(FieldTable& table, const Project& project) {
   table.add(basic, "data.sources", FieldKind::Sources, "The text to learn from.");
   table.add(basic, "data.sources.path", FieldKind::Files, "A file or several, read in this order.");
   table.choice(basic, "data.sources.format", DataSourceSpec().format, dataFormatWords,
-               "What the files are; auto goes by a file's ending.");
+               "What the files are; auto goes by a file's ending and its first rows.");
   table.text(basic, "data.sources.text_field", DataSourceSpec().textField, {},
              "Which field of each object of a .jsonl holds the text.");
   table.text(basic, "data.sources.separator", DataSourceSpec().separator, {},
              "A line that ends a document in a .txt; empty: a file is one document.");
+  table.add(advanced, "data.sources.sets", FieldKind::Texts,
+            "Only rows whose meta.pile_set_name is one of these; empty: all.");
   table.number(basic, "data.validation_fraction", project.data.validationFraction, 0, 0.5, "",
                "Share of the documents that are held out to measure the loss on.");
   table.add(advanced, "data.cache", FieldKind::Folder, "Folder for token files, which runs share.");
   table.integer(advanced, "data.bad_rows", project.data.badRows, 0, manySteps, "rows",
                 "How many unreadable rows are skipped before reading gives up.");
+  table.add(basic, "data.chat.template", FieldKind::File,
+            "A Jinja template that conversations are written by; the model's if it is not given.");
+  table.text(basic, "data.chat.built_in", std::nullopt, {"chatml", "llama3", "llama2", "plain"},
+             "Or a built-in template, for models that have none.");
+  table.choice(basic, "data.chat.learn", project.data.chat.learn, learnFromWords,
+               "What of a conversation is learnt from: what assistants say, the last such turn, or every token.");
+  table.choice(basic, "data.chat.over_long", project.data.chat.overLong, overLongWords,
+               "What becomes of conversations longer than the context: their beginning, parts split between turns, "
+               "nothing.");
 }
 
 void addTraining(FieldTable& table, const TrainingConfig& training) {
@@ -229,12 +240,17 @@ const ProjectField* findProjectField(std::string_view key) {
   return found == fields.end() ? nullptr : &*found;
 }
 
+std::string wordOf(DataFormat format) {
+  return wordOf(std::span<const ChoiceWord<DataFormat>>(dataFormatWords), format);
+}
+
 std::vector<std::string> excludedKeys(std::string_view key) {
   static const std::vector<std::vector<std::string>> groups = {
       {"training.steps", "training.tokens", "training.epochs", "training.hours"},
       {"training.tokens_per_step", "training.micro_batches"},
       {"model.folder", "model.config"},
       {"tokenizer.file", "tokenizer.train"},
+      {"data.chat.template", "data.chat.built_in"},
   };
   std::vector<std::string> others;
   for (const auto& group : groups)

@@ -54,10 +54,15 @@ Result<DataSourceSpec> readSource(const Json& value, const std::string& prefix, 
   source.format = readChoice(reader, "format", source.format, dataFormatWords);
   source.textField = reader.text("text_field", source.textField);
   source.separator = reader.text("separator", source.separator);
-  if (source.format == DataFormat::Text && reader.has("text_field"))
-    reader.problem("text_field", "is for format jsonl, but format is txt: remove one of them");
-  if (source.format == DataFormat::Jsonl && reader.has("separator"))
-    reader.problem("separator", "is for format txt, but format is jsonl: remove one of them");
+  source.sets = texts(reader, "sets", "the name of a set");
+  const auto isFor = [&](const char* key, bool meant, const char* format) {
+    if (source.format == DataFormat::Auto || meant || !reader.has(key)) return;
+    reader.problem(key, fmt::format("is for {}, but format is {}: remove one of them", format,
+                                    wordOf(std::span<const ChoiceWord<DataFormat>>(dataFormatWords), source.format)));
+  };
+  isFor("text_field", source.format == DataFormat::Jsonl, "format jsonl");
+  isFor("separator", source.format == DataFormat::Text, "format txt");
+  isFor("sets", source.format != DataFormat::Text, "rows of JSON");
   if (source.textField.empty()) reader.problem("text_field", "is empty, expected the name of a field");
   if (source.separator.find('\n') != std::string::npos)
     reader.problem("separator", "holds a line end, expected the text of one line");
@@ -113,6 +118,23 @@ Result<TokenizerSource> readTokenizerSection(const Json& section, const SectionC
   return TokenizerSource(training);
 }
 
+namespace {
+
+Result<ChatConfig> readChat(const Json& section, const SectionContext& context) {
+  ChatConfig chat;
+  JsonReader reader(section, context.source, "data.chat.");
+  if (reader.has("template") && reader.has("built_in"))
+    reader.problem("built_in", "is given beside data.chat.template: give one of them");
+  if (reader.has("template")) chat.templateFile = path(reader, "template", context);
+  chat.builtInTemplate = reader.text("built_in", "");
+  chat.learn = readChoice(reader, "learn", chat.learn, learnFromWords);
+  chat.overLong = readChoice(reader, "over_long", chat.overLong, overLongWords);
+  MILLRACE_CHECK(reader.finish());
+  return chat;
+}
+
+} // namespace
+
 Result<DataConfig> readDataSection(const Json& section, const SectionContext& context) {
   DataConfig data;
   SectionReader reader(section, context, "data.");
@@ -140,6 +162,7 @@ Result<DataConfig> readDataSection(const Json& section, const SectionContext& co
   data.validationFraction = reader.number("validation_fraction", data.validationFraction);
   if (reader.has("cache")) data.cache = path(reader, "cache", context);
   data.badRows = reader.integer("bad_rows", data.badRows);
+  MILLRACE_TRY(data.chat, readChat(reader.object("chat"), context));
   MILLRACE_CHECK(reader.finish());
   return data;
 }

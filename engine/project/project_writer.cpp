@@ -24,13 +24,20 @@ Json dataJson(const DataConfig& data) {
     Json paths = Json::array();
     for (const Path& path : source.paths) paths.push_back(path.string());
     Json entry = {{"path", std::move(paths)}, {"format", word(dataFormatWords, source.format)}};
-    if (source.format != DataFormat::Text) entry["text_field"] = source.textField;
-    if (source.format != DataFormat::Jsonl) entry["separator"] = source.separator;
+    const bool any = source.format == DataFormat::Auto;
+    if (any || source.format == DataFormat::Jsonl) entry["text_field"] = source.textField;
+    if (any || source.format == DataFormat::Text) entry["separator"] = source.separator;
+    if (source.format != DataFormat::Text && !source.sets.empty()) entry["sets"] = source.sets;
     sources.push_back(std::move(entry));
   }
   Json json = {{"sources", std::move(sources)}, {"validation_fraction", data.validationFraction}};
   if (!data.cache.empty()) json["cache"] = data.cache.string();
   json["bad_rows"] = data.badRows;
+  Json chat = {{"learn", word(learnFromWords, data.chat.learn)},
+               {"over_long", word(overLongWords, data.chat.overLong)}};
+  if (!data.chat.builtInTemplate.empty()) chat["built_in"] = data.chat.builtInTemplate;
+  if (!data.chat.templateFile.empty()) chat["template"] = data.chat.templateFile.string();
+  json["chat"] = std::move(chat);
   return json;
 }
 

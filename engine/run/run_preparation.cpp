@@ -2,6 +2,7 @@
 
 #include "base/atomic_file.h"
 #include "base/hash.h"
+#include "data/conversation_tokens.h"
 #include "data/source_files.h"
 #include "hardware/detect.h"
 #include "model/config_import.h"
@@ -137,7 +138,7 @@ class Preparation {
       options.vocabularySize = training.vocabulary;
       options.byteLimit = training.bytes;
       MILLRACE_TRY(m_run.tokenizerText,
-                   trainTokenizer(m_files, *m_run.pool, m_log, dataSpecOf(m_project), options, progress(), {}));
+                   trainTokenizer(m_files, *m_run.pool, m_log, dataSpecOf(m_description), options, progress(), {}));
     }
     MILLRACE_CHECK(writeTextFile(m_files, tokenizerCopy(m_directory), m_run.tokenizerText));
     MILLRACE_TRY(Tokenizer tokenizer, Tokenizer::parse(m_run.tokenizerText, tokenizerCopy(m_directory).string()));
@@ -156,7 +157,7 @@ class Preparation {
   Status prepareData() {
     m_say("reading the data");
     MILLRACE_TRY(m_run.dataset,
-                 prepareDataset(m_files, *m_run.pool, m_log, dataSpecOf(m_project), *m_run.tokenizer, progress()));
+                 prepareDataset(m_files, *m_run.pool, m_log, dataSpecOf(m_description), *m_run.tokenizer, progress()));
     const DatasetSummary& summary = m_run.dataset->summary();
     m_say(fmt::format("{} documents, {} tokens to train on, {} held back for validation",
                       formatCount(summary.documents), formatCount(summary.trainingTokens),
@@ -265,14 +266,44 @@ class Preparation {
 
 } // namespace
 
+namespace {
+
+ChatSpec chatSpecOf(const Project& project) {
+  const ChatConfig& chat = project.data.chat;
+  ChatSpec spec;
+  spec.learn = chat.learn;
+  spec.overLong = chat.overLong;
+  spec.context = project.training.context;
+  spec.chatTemplate.builtIn = chat.builtInTemplate;
+  spec.chatTemplate.file = chat.templateFile;
+  if (!chat.builtInTemplate.empty() || !chat.templateFile.empty()) return spec;
+  if (const auto* folder = std::get_if<ModelFolder>(&project.model))
+    spec.chatTemplate.model = folder->folder;
+  else if (const auto* file = std::get_if<TokenizerFile>(&project.tokenizer))
+    spec.chatTemplate.model = file->file.parent_path();
+  return spec;
+}
+
+} // namespace
+
 DataSpec dataSpecOf(const Project& project) {
   DataSpec spec;
   for (const DataSourceSpec& source : project.data.sources)
     for (const Path& path : source.paths)
-      spec.sources.push_back({path.string(), source.format, source.textField, source.separator});
+      spec.sources.push_back({path.string(), {source.format, source.textField, source.separator, source.sets}});
+  spec.chat = chatSpecOf(project);
   spec.validationFraction = project.data.validationFraction;
   spec.cacheDirectory = cacheDirectory(project);
   spec.badRowLimit = project.data.badRows;
+  return spec;
+}
+
+DataSpec dataSpecOf(const RunDescription& description) {
+  DataSpec spec = dataSpecOf(description.project);
+  if (!description.companionFolder.empty()) {
+    spec.chat.chatTemplate = {};
+    spec.chat.chatTemplate.model = description.companionFolder;
+  }
   return spec;
 }
 
@@ -295,6 +326,14 @@ Result<RunDescription> describeRun(FileSystem& files, const Project& project, co
         "fine-tune them set training.recipe to fine-tune, or a rate of 1e-5 or so",
         project.training.learningRate));
   description.companions = companionsOf(files, project, description.warnings);
+  const ChatTemplateChoice choice = chatSpecOf(project).chatTemplate;
+  if (!choice.builtIn.empty() || !choice.file.empty()) {
+    // The template that the model is trained with is its own from now on.
+    MILLRACE_TRY(const ChatTemplate chosen, loadChatTemplate(files, choice));
+    std::erase_if(description.companions,
+                  [](const CheckpointFile& file) { return file.name == "chat_template.jinja"; });
+    description.companions.push_back({"chat_template.jinja", chosen.source()});
+  }
   if (tokenizer.empty()) return description;
   if (!files.exists(tokenizer))
     return badInput(
@@ -309,7 +348,7 @@ Result<RunDescription> describeRun(FileSystem& files, const Project& project, co
 Status checkInputs(FileSystem& files, const RunDescription& description) {
   const Project& project = description.project;
   Log log; // what is passed over is told by the run
-  MILLRACE_TRY(const std::vector<SourceFile> sources, findSourceFiles(files, dataSpecOf(project).sources, log));
+  MILLRACE_TRY(const std::vector<SourceFile> sources, findSourceFiles(files, dataSpecOf(description).sources, log));
   MILLRACE_CHECK(bytesOf(files, sources));
   if (const auto* model = std::get_if<ModelFolder>(&project.model))
     MILLRACE_CHECK(openWeights(files, model->folder, description.spec));

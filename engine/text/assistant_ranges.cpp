@@ -77,7 +77,7 @@ class RangeFinder {
       m_lastFault = fmt::format("the conversation is too long for that: {} messages", m_messages.size());
       return std::nullopt;
     }
-    auto rendered = m_template.render(m_variables);
+    auto rendered = m_template.render(m_variables, {}, trainingDay());
     m_compared += rendered ? rendered->text.size() : m_text.size();
     if (rendered) return std::move(rendered->text);
     m_lastFault = describeTemplateFault(rendered.error(), m_where);
@@ -194,6 +194,17 @@ class RangeFinder {
 };
 
 } // namespace
+
+std::tm trainingDay() {
+  std::tm day = {};
+  day.tm_year = 2024 - 1900;
+  day.tm_mon = 6;
+  day.tm_mday = 26;
+  day.tm_hour = 12;
+  day.tm_wday = 5;
+  day.tm_yday = 207;
+  return day;
+}
 
 std::vector<ByteRange> joinedRanges(std::vector<ByteRange> ranges, std::size_t size) {
   std::sort(ranges.begin(), ranges.end(), [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });

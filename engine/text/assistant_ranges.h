@@ -5,10 +5,15 @@
 #include "base/json_reader.h"
 #include "text/jinja/template.h"
 
+#include <ctime>
 #include <string>
 #include <vector>
 
 namespace millrace {
+
+/// The day that strftime_now() tells where conversations are rendered for training: always the same, so that tokens do
+/// not depend on when they were made. It is the one that published templates write where they cannot ask.
+std::tm trainingDay();
 
 /// variables: those that gave `text`, with the list `messages`. A turn begins behind what add_generation_prompt adds
 /// and ends with the token that closes it; white space that the template writes behind that token is not the

@@ -37,7 +37,7 @@ tl::expected<jinja::Rendering, jinja::TemplateFault> ChatTemplate::render(const 
   return m_template.render(withDefaults(variables, m_defaults));
 }
 
-Result<RenderedChat> ChatTemplate::renderForTraining(const Json& variables) const {
+Result<Json> ChatTemplate::trainingVariables(const Json& variables) const {
   if (!variables.is_object() || !variables.contains("messages") || !variables["messages"].is_array())
     return badInput(fmt::format("{}: a conversation needs a list of messages", m_where));
   Json all = withDefaults(variables, m_defaults);
@@ -45,7 +45,19 @@ Result<RenderedChat> ChatTemplate::renderForTraining(const Json& variables) cons
   for (const char* name : {"tools", "documents"})
     if (!all.contains(name)) all[name] = nullptr;
   all["add_generation_prompt"] = false;
-  auto rendered = m_template.render(all);
+  return all;
+}
+
+Result<std::string> ChatTemplate::renderText(const Json& variables) const {
+  MILLRACE_TRY(const Json all, trainingVariables(variables));
+  auto rendered = m_template.render(all, {}, trainingDay());
+  if (!rendered) return badInput(describeTemplateFault(rendered.error(), m_where));
+  return std::move(rendered->text);
+}
+
+Result<RenderedChat> ChatTemplate::renderForTraining(const Json& variables) const {
+  MILLRACE_TRY(const Json all, trainingVariables(variables));
+  auto rendered = m_template.render(all, {}, trainingDay());
   if (!rendered) return badInput(describeTemplateFault(rendered.error(), m_where));
   RenderedChat chat;
   chat.text = std::move(rendered->text);

@@ -71,10 +71,14 @@ Status Tokenizer::Impl::encodeText(std::string_view text, EncodeScratch& scratch
   return {};
 }
 
+Status Tokenizer::Impl::checkLength(std::string_view text) {
+  if (text.size() < longestText) return {};
+  return badInput(fmt::format("a text of {} cannot be tokenized in one piece, the limit is {}",
+                              formatBytes(static_cast<Bytes>(text.size())), formatBytes(GiB)));
+}
+
 Status Tokenizer::encode(std::string_view text, bool addSpecial, std::vector<std::int32_t>& ids) const {
-  if (text.size() >= longestText)
-    return badInput(fmt::format("a text of {} cannot be tokenized in one piece, the limit is {}",
-                                formatBytes(static_cast<Bytes>(text.size())), formatBytes(GiB)));
+  MILLRACE_CHECK(Impl::checkLength(text));
   std::string repaired;
   if (!isValidUtf8(text)) {
     appendRepairedUtf8(text, repaired);

@@ -34,6 +34,12 @@ class Tokenizer {
   /// The same, appended to ids (which are as before after a failure).
   Status encode(std::string_view text, bool addSpecial, std::vector<std::int32_t>& ids) const;
 
+  /// The ids of a text without anything put around it, appended as by encode(), and where places of the text fall among
+  /// them: before[i] is how many of the new ids begin before byte cuts[i]. A token that a place lies inside of begins
+  /// before it. cuts ascend; text is valid UTF-8. Exact unless a normalizer changes characters right at a place.
+  Status encodeCut(std::string_view text, std::span<const std::size_t> cuts, std::vector<std::int32_t>& ids,
+                   std::vector<std::size_t>& before) const;
+
   /// Text of ids, always valid UTF-8; ids without a token are passed over. skipSpecial: without control tokens.
   std::string decode(std::span<const std::int32_t> ids, bool skipSpecial) const;
 

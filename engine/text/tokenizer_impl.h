@@ -10,6 +10,8 @@
 #include "text/pre_tokenizer.h"
 #include "text/tokenizer.h"
 
+#include <mutex>
+
 namespace millrace {
 
 /// What one encode call writes to; kept for the next one.
@@ -43,11 +45,19 @@ struct Tokenizer::Impl {
   bool worksByLine = false;
   std::string fingerprint;
 
+  static Status checkLength(std::string_view text);
   Status encodeSection(std::string_view text, bool atStart, EncodeScratch& scratch,
                        std::vector<std::int32_t>& ids) const;
   Status encodeText(std::string_view text, EncodeScratch& scratch, std::vector<std::int32_t>& ids) const;
+  /// Appends where `cuts` (places of a section between added tokens, ascending) fall among its ids.
+  Status cutSection(std::string_view text, bool atStart, std::span<const std::size_t> cuts,
+                    std::span<const std::int32_t> ids, std::span<const std::int32_t> widths, EncodeScratch& scratch,
+                    std::vector<std::size_t>& before) const;
   /// The decoder's text of these token strings.
   std::string decodeTokens(std::vector<std::string> texts) const;
+
+  /// By id: bytes of text that a token stands for, those of added tokens included. Made when first asked for.
+  const std::vector<std::int32_t>& widths(const Tokenizer& tokenizer) const;
 
   std::unique_ptr<EncodeScratch> takeScratch();
   void giveScratch(std::unique_ptr<EncodeScratch> scratch);
@@ -55,6 +65,8 @@ struct Tokenizer::Impl {
  private:
   Mutex m_mutex;
   std::vector<std::unique_ptr<EncodeScratch>> m_idle MILLRACE_GUARDED_BY(m_mutex);
+  mutable std::once_flag m_widthsMade;
+  mutable std::vector<std::int32_t> m_widths; ///< written once, within m_widthsMade
 };
 
 } // namespace millrace

@@ -31,6 +31,7 @@ const char* surroundings(const std::string& key) {
       {"data.validation_fraction", R"({})"},
       {"data.sources.text_field", R"({"data": {"sources": {"format": "jsonl"}}})"},
       {"data.sources.separator", R"({"data": {"sources": {"format": "txt"}}})"},
+      {"data.sources.sets", R"({"data": {"sources": {"format": "jsonl"}}})"},
       {"model.config", R"({"model": {"folder": null}, "tokenizer": {"file": "t.json"}})"},
       {"training.tokens", R"({"training": {"steps": null}})"},
       {"training.epochs", R"({"training": {"steps": null}})"},

@@ -54,8 +54,10 @@ class TestProjectFile : public QObject {
       "model": {"config": {"model_type": "llama", "rope_theta": 1e4, "z": [1, null], "a": "ü"}},
       "tokenizer": {"train": {"vocabulary": 4096, "bytes": "10MB"}},
       "data": {"sources": [{"path": ["a.txt", "/abs/b.txt"], "format": "txt", "separator": "%"},
-                           {"path": "../c.jsonl", "format": "jsonl", "text_field": "body"}, "d.txt"],
-               "validation_fraction": 0.1, "cache": "cache", "bad_rows": 7},
+                           {"path": "../c.jsonl", "format": "jsonl", "text_field": "body", "sets": ["ArXiv"]},
+                           "d.txt", {"path": "chats", "format": "sharegpt"}],
+               "validation_fraction": 0.1, "cache": "cache", "bad_rows": 7,
+               "chat": {"template": "chat.jinja", "learn": "last", "over_long": "split"}},
       "training": {"hours": 1.5, "micro_batch": 4, "tokens_per_step": 8192, "context": 256, "precision": "bf16",
                    "clip": "exact-bf16", "max_grad_norm": 0.5, "recompute": "selective", "schedule_group": 2,
                    "slots": 3, "offload_activations": "on", "overlap": false, "seed": 9007199254740993,
@@ -78,11 +80,13 @@ class TestProjectFile : public QObject {
     QVERIFY(config.file.empty());
     QVERIFY(*parseJson(config.text, "config") == (*json)["model"]["config"]);
     QVERIFY(std::get<TokenizerTraining>(project->tokenizer) == (TokenizerTraining{4096, 10000000}));
-    QCOMPARE(project->data.sources.size(), std::size_t{3});
+    QCOMPARE(project->data.sources.size(), std::size_t{4});
     QVERIFY(project->data.sources[0] ==
             (DataSourceSpec{{"/base/folder/a.txt", "/abs/b.txt"}, DataFormat::Text, "text", "%"}));
-    QVERIFY(project->data.sources[1] == (DataSourceSpec{{"/base/c.jsonl"}, DataFormat::Jsonl, "body", ""}));
+    QVERIFY(project->data.sources[1] == (DataSourceSpec{{"/base/c.jsonl"}, DataFormat::Jsonl, "body", "", {"ArXiv"}}));
     QVERIFY(project->data.sources[2] == (DataSourceSpec{{"/base/folder/d.txt"}, DataFormat::Auto, "text", ""}));
+    QVERIFY(project->data.sources[3] == (DataSourceSpec{{"/base/folder/chats"}, DataFormat::ShareGpt, "text", ""}));
+    QVERIFY(project->data.chat == (ChatConfig{"", "/base/folder/chat.jinja", LearnFrom::Last, OverLong::Split}));
     QCOMPARE(project->data.cache, Path("/base/folder/cache"));
     QCOMPARE(project->data.validationFraction, 0.1);
     QCOMPARE(project->data.badRows, 7);
@@ -215,6 +219,14 @@ class TestProjectFile : public QObject {
         {"text_field is for format jsonl"});
     row("separator of rows", R"({"data": {"sources": [{"path": "a", "format": "jsonl", "separator": "%"}]}})",
         {"separator is for format txt"});
+    row("field of conversations", R"({"data": {"sources": [{"path": "a", "format": "alpaca", "text_field": "x"}]}})",
+        {"text_field is for format jsonl, but format is alpaca"});
+    row("sets of plain text", R"({"data": {"sources": [{"path": "a", "format": "txt", "sets": ["x"]}]}})",
+        {"sets is for rows of JSON"});
+    row("two chat templates", R"({"data": {"chat": {"template": "a.jinja", "built_in": "chatml"}}})",
+        {"data.chat.built_in is given beside data.chat.template"});
+    row("learn unknown", R"({"data": {"chat": {"learn": "user"}}})",
+        {"data.chat.learn is 'user'", "assistant, last, all"});
     row("separator of two lines", R"({"data": {"sources": [{"path": "a", "separator": "a\nb"}]}})",
         {"holds a line end"});
     row("all held out", R"({"data": {"validation_fraction": 1}})", {"data.validation_fraction is 1", "from 0 to 0.5"});

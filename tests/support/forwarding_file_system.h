@@ -15,6 +15,7 @@ class ForwardingFile : public File {
   }
   Status write(std::span<const std::byte> source, Bytes offset) override { return m_inner->write(source, offset); }
   Result<Bytes> size() const override { return m_inner->size(); }
+  Result<std::int64_t> modified() const override { return m_inner->modified(); }
   Status truncate(Bytes size) override { return m_inner->truncate(size); }
   Status sync() override { return m_inner->sync(); }
 

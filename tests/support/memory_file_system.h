@@ -112,6 +112,7 @@ class MemoryFileSystem final : public FileSystem {
     bool folder = false;
     Contents bytes;
     Contents synced;
+    std::int64_t changes = 0; ///< stands for the time of the last one
     Entries entries;
     std::vector<Entries> history = {{}}; ///< from what is on the disk to what is
   };
@@ -126,13 +127,16 @@ class MemoryFileSystem final : public FileSystem {
       return {};
     }
     Status write(std::span<const std::byte> source, Bytes offset) override {
+      ++m_node->changes;
       const auto end = static_cast<std::size_t>(offset) + source.size();
       if (m_node->bytes.size() < end) m_node->bytes.resize(end);
       if (!source.empty()) std::memcpy(m_node->bytes.data() + offset, source.data(), source.size());
       return {};
     }
     Result<Bytes> size() const override { return static_cast<Bytes>(m_node->bytes.size()); }
+    Result<std::int64_t> modified() const override { return m_node->changes; }
     Status truncate(Bytes size) override {
+      ++m_node->changes;
       m_node->bytes.resize(static_cast<std::size_t>(size));
       return {};
     }

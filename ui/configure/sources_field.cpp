@@ -146,8 +146,9 @@ void SourcesField::showCurrent() {
   if (m_textField->text() != detail("text_field")) m_textField->setText(detail("text_field"));
   if (m_separator->text() != detail("separator")) m_separator->setText(detail("separator"));
   // What a format excludes is shown only where the file gives it all the same.
-  const bool wantsField = format != "txt" || !m_textField->text().isEmpty();
-  const bool wantsSeparator = format != "jsonl" || !m_separator->text().isEmpty();
+  const bool open = format.isEmpty() || format == "auto";
+  const bool wantsField = open || format == "jsonl" || !m_textField->text().isEmpty();
+  const bool wantsSeparator = open || format == "txt" || !m_separator->text().isEmpty();
   for (QWidget* widget : {static_cast<QWidget*>(m_textField), static_cast<QWidget*>(m_textFieldLabel)})
     widget->setVisible(wantsField);
   for (QWidget* widget : {static_cast<QWidget*>(m_separator), static_cast<QWidget*>(m_separatorLabel)})

@@ -1,6 +1,7 @@
 #include "tokenizer.h"
 
 #include "engine/chat.h"
+#include "engine/project_fields.h"
 #include "engine/tokenizer.h"
 #include "input.h"
 #include "progress.h"
@@ -138,8 +139,8 @@ void addTraining(CLI::App& parent, Program& program) {
       ->option_text("S");
   command->add_option("--text-field", options->training.textField, "Of each object in JSON lines; default: text")
       ->option_text("F");
-  command->add_option("--format", options->training.format, "auto (by the files' endings), txt or jsonl")
-      ->check(CLI::IsMember({"auto", "txt", "jsonl"}));
+  command->add_option("--format", options->training.format, "As data.sources.format of a project; default: auto")
+      ->check(CLI::IsMember(findProjectField("data.sources.format")->words));
   command->add_option("--bytes", options->byteLimit, "Text to learn from, at most; default: 1GiB")->option_text("SIZE");
   command->add_option("--threads", options->training.threads, "Default: the usable cores")
       ->option_text("N")

@@ -50,17 +50,43 @@ struct TokenizerOfModel {
 using TokenizerSource = std::variant<TokenizerOfModel, TokenizerFile, TokenizerTraining>;
 
 enum class DataFormat {
-  Auto, ///< by the file's ending: .jsonl is Jsonl, all others are Text
-  Text,
-  Jsonl,
+  Auto,     ///< plain text or rows of JSON by the file's ending, and what rows hold by the first of them
+  Text,     ///< plain text
+  Jsonl,    ///< objects with a field of text
+  Alpaca,   ///< {"instruction": ..., "input": ..., "output": ...}
+  ShareGpt, ///< {"conversations": [{"from": ..., "value": ...}, ...]}
+  Messages, ///< {"messages": [{"role": ..., "content": ...}, ...]}
 };
 
 struct DataSourceSpec {
   std::vector<std::filesystem::path> paths; ///< files, read in this order
   DataFormat format = DataFormat::Auto;
-  std::string textField = "text"; ///< of each object in a JSON lines file
-  std::string separator;          ///< a line of text that ends a document; empty: a file is one document
+  std::string textField = "text";     ///< of each object in a JSON lines file
+  std::string separator;              ///< a line of text that ends a document; empty: a file is one document
+  std::vector<std::string> sets = {}; ///< only rows whose meta.pile_set_name is one of these; empty: all
   bool operator==(const DataSourceSpec&) const = default;
+};
+
+/// What of a conversation is learnt from; the rest is context.
+enum class LearnFrom {
+  Assistant, ///< what assistants say, with the tokens that end their turns
+  Last,      ///< the last of these turns
+  All,       ///< every token
+};
+
+/// What becomes of a conversation with more tokens than the context.
+enum class OverLong {
+  Truncate, ///< its first tokens are kept
+  Split,    ///< it is split between turns, each part with the system message
+  Drop,     ///< it is left out
+};
+
+struct ChatConfig {
+  std::string builtInTemplate;        ///< one of those for base models
+  std::filesystem::path templateFile; ///< a Jinja template; where neither is given, the model's
+  LearnFrom learn = LearnFrom::Assistant;
+  OverLong overLong = OverLong::Truncate;
+  bool operator==(const ChatConfig&) const = default;
 };
 
 struct DataConfig {
@@ -68,6 +94,7 @@ struct DataConfig {
   double validationFraction = 0.05; ///< share of documents held out, chosen by their hash; 0 to 0.5
   std::filesystem::path cache;      ///< folder for token files; empty: the program's own choice
   std::int64_t badRows = 0;         ///< unreadable rows that are skipped before reading gives up
+  ChatConfig chat;                  ///< of sources that hold conversations
   bool operator==(const DataConfig&) const = default;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/units.h"
+#include "engine/project.h"
 
 #include <cstdint>
 #include <string>
@@ -47,6 +48,9 @@ struct ProjectField {
 const std::vector<ProjectField>& projectFields();
 /// nullptr when there is no such key.
 const ProjectField* findProjectField(std::string_view key);
+
+/// The word that files use for a format.
+std::string wordOf(DataFormat format);
 
 /// Keys that must not be given beside this one: training.steps excludes training.tokens, epochs and hours.
 std::vector<std::string> excludedKeys(std::string_view key);

@@ -15,7 +15,7 @@ namespace millrace {
 
 struct TokenizerTrainingOptions {
   std::vector<Path> data;         ///< files, folders, patterns
-  std::string format = "auto";    ///< "txt", "jsonl", or "auto": by the files' endings, without one txt
+  std::string format = "auto";    ///< as data.sources.format of a project; a file without an ending is txt
   std::string separator;          ///< a line of a text file that ends a document; empty: a file is one
   std::string textField = "text"; ///< of each object in a JSON lines file
   std::int64_t vocabulary = 0;    ///< entries, the 256 bytes and special tokens among them

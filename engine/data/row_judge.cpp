@@ -1,0 +1,99 @@
+#include "data/row_judge.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace millrace {
+
+namespace {
+constexpr std::int64_t rowsBeforeGivingUp = 100;
+constexpr std::int64_t rowsInLog = 10;
+constexpr std::size_t mostFields = 1000;
+constexpr std::size_t setsNamed = 30;
+} // namespace
+
+std::string likelySetting(const std::map<std::string, RowField>& fields) {
+  const auto is = [&](const char* name, RowField::Kind kind) {
+    const auto field = fields.find(name);
+    return field != fields.end() && field->second.kind == kind;
+  };
+  for (const auto& [field, format] : {std::pair{"messages", "messages"}, {"conversations", "sharegpt"}})
+    if (is(field, RowField::Kind::List)) return fmt::format("; set format to {}, which '{}' looks like", format, field);
+  if (is("instruction", RowField::Kind::Text) && is("output", RowField::Kind::Text))
+    return "; set format to alpaca, which 'instruction' and 'output' look like";
+  const std::string* likely = nullptr;
+  std::size_t longest = 0;
+  for (const auto& [name, field] : fields)
+    if (field.kind == RowField::Kind::Text && field.length > longest) {
+      longest = field.length;
+      likely = &name;
+    }
+  return likely ? fmt::format("; set text_field to '{}', which holds the most text", *likely) : std::string();
+}
+
+Status RowJudge::count(std::size_t file, std::int64_t line, const std::string& problem) {
+  ++m_bad;
+  if (m_bad <= rowsInLog) m_log.warning("{}:{}: row skipped: {}", m_sources[file].path.string(), line, problem);
+  if (m_bad > m_limit)
+    return badInput(fmt::format("{}:{}: {}; that is unusable row {}, and the limit is {}",
+                                m_sources[file].path.string(), line, problem, formatCount(m_bad),
+                                formatCount(m_limit)));
+  return {};
+}
+
+Status RowJudge::noFieldError() const {
+  std::vector<std::string> names;
+  for (const auto& [name, field] : m_fields)
+    if (names.size() < 30) names.push_back(name);
+  return badInput(fmt::format("{}: none of the first {} rows has {}; the fields found are: {}{}",
+                              m_sources[m_file].path.string(), m_rowsWithout, fieldsOf(m_sources[m_file].how),
+                              names.empty() ? "(none)" : fmt::format("{}", fmt::join(names, ", ")),
+                              likelySetting(m_fields)));
+}
+
+Status RowJudge::judge(std::size_t file, std::int64_t line, const DecodedRecord& record) {
+  if (file != m_file) {
+    MILLRACE_CHECK(finish());
+    m_file = file;
+    m_fieldSeen = false;
+  }
+  switch (record.kind) {
+  case DecodedRecord::Kind::Empty:
+    return {};
+  case DecodedRecord::Kind::OtherSet:
+    ++m_ofOtherSets;
+    if (m_otherSets.size() < setsNamed &&
+        std::find(m_otherSets.begin(), m_otherSets.end(), record.set) == m_otherSets.end())
+      m_otherSets.push_back(record.set);
+    return {};
+  case DecodedRecord::Kind::Bad:
+    return count(file, line, record.problem);
+  case DecodedRecord::Kind::Document:
+    if (!m_fieldSeen) {
+      m_fieldSeen = true;
+      for (; m_rowsWithout > 0; --m_rowsWithout)
+        MILLRACE_CHECK(count(file, m_firstLine, fmt::format("it lacks {}", fieldsOf(m_sources[file].how))));
+      m_fields.clear();
+    }
+    return {};
+  case DecodedRecord::Kind::NoField:
+    break;
+  }
+  if (m_fieldSeen) return count(file, line, record.problem);
+  if (m_rowsWithout++ == 0) m_firstLine = line;
+  for (const auto& [name, field] : record.fields)
+    if (m_fields.size() < mostFields || m_fields.contains(name)) {
+      RowField& known = m_fields[name];
+      known = {field.kind, known.length + field.length};
+    }
+  if (m_rowsWithout < rowsBeforeGivingUp) return {};
+  return noFieldError();
+}
+
+Status RowJudge::finish() {
+  if (m_rowsWithout > 0) return noFieldError();
+  return {};
+}
+
+} // namespace millrace
