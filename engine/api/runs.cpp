@@ -104,8 +104,10 @@ Result<RunInfo> runInfo(FileSystem& files, const Path& run) {
   MILLRACE_CHECK(requireRun(files, RunDirectory(run)));
   const RunDirectory directory(run);
   RunInfo info = infoOf(summarize(files, directory));
-  if (const auto saved = checkpointsIn(files, directory.checkpoints()); saved && !saved->empty())
+  if (const auto saved = checkpointsIn(files, directory.checkpoints()); saved && !saved->empty()) {
     info.checkpoint = saved->back().path;
+    for (const CheckpointEntry& entry : *saved) info.checkpointSteps.push_back(entry.step);
+  }
   info.charts = chartsOf(files, run);
   info.lastSample = lastSampleOf(files, directory);
   return info;
