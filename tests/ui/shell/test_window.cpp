@@ -16,7 +16,6 @@
 #include "train/train_page.h"
 #include "ui/shell/desk.h"
 
-
 #include <QComboBox>
 #include <QDialog>
 #include <QGroupBox>
