@@ -201,6 +201,54 @@ struct AdamWArgs {
   bool decay = false;
 };
 
+/// Which experts each of T tokens goes to: the K with the largest logits (T, E) fp32, of equal ones the first. A weight
+/// is the softmax over all E of its token's logits, or with normalize over the K chosen. Each of the T K choices is a
+/// row; rows are sorted by expert, and those of an expert by token. All contiguous; written:
+struct RouteArgs {
+  TensorView logits;
+  TensorView experts;    ///< (T, K) int32, best first
+  TensorView weights;    ///< (T, K) fp32
+  TensorView rows;       ///< (T, K) int32: the choice's row
+  TensorView tokens;     ///< (T K) int32: the row's token
+  TensorView rowWeights; ///< (T K) fp32
+  TensorView begins;     ///< (E + 1) int32: where each expert's rows begin
+  bool normalize = false;
+  static constexpr std::int64_t mostExperts = 1024;
+};
+
+/// dLogits (T, E) activation, written, from dRowWeights (T K) fp32; the rest is what RouteArgs read and wrote.
+struct RouteBackwardArgs {
+  TensorView dRowWeights, logits, experts, weights, rows, dLogits;
+  bool normalize = false;
+};
+
+/// Products of groups of rows with a matrix each: c[r] = a[r] op(b_g) for the rows r of group g, which are
+/// [begins[g], begins[g + 1]), all R of them in ascending groups. a (R, K), b (G, K, N), or (G, N, K) with transposeB,
+/// contiguous, c (R, N): activation dtype. begins (G + 1) int32.
+struct GroupedMatmulArgs {
+  TensorView a, b, c, begins;
+  bool transposeB = false;
+};
+
+/// dW_g += dY^T x over the rows of group g. dY (R, N), x (R, K) activation, dW (G, N, K) fp32 contiguous.
+struct GroupedWeightGradientArgs {
+  TensorView dY, x, dW, begins;
+};
+
+/// y[t] = [residual[t] +] sum over j of [weights[t, j]] x[rows[t, j]]. x (R, H), y, residual (T, H) activation; rows,
+/// weights (T, K) int32, fp32. y may be residual.
+struct CombineRowsArgs {
+  TensorView x, rows;
+  TensorView weights, residual; ///< optional
+  TensorView y;
+};
+
+/// dWeights[r] = dY[r] . x[r]; then both rows are multiplied by weights[r] in place. dY, x (R, I) activation; weights,
+/// dWeights (R) fp32.
+struct WeighRowsArgs {
+  TensorView dY, x, weights, dWeights;
+};
+
 class Kernels {
  public:
   virtual ~Kernels() = default;
@@ -225,6 +273,12 @@ class Kernels {
   virtual void sum(Stream& stream, const SumArgs& args) = 0;
   virtual void sumOfSquares(Stream& stream, const SumOfSquaresArgs& args) = 0;
   virtual void convert(Stream& stream, const ConvertArgs& args) = 0;
+  virtual void route(Stream& stream, const RouteArgs& args) = 0;
+  virtual void routeBackward(Stream& stream, const RouteBackwardArgs& args) = 0;
+  virtual void groupedMatmul(Stream& stream, const GroupedMatmulArgs& args) = 0;
+  virtual void groupedWeightGradient(Stream& stream, const GroupedWeightGradientArgs& args) = 0;
+  virtual void combineRows(Stream& stream, const CombineRowsArgs& args) = 0;
+  virtual void weighRows(Stream& stream, const WeighRowsArgs& args) = 0;
   virtual void adamW(Stream& stream, const AdamWArgs& args) = 0;
 };
 

@@ -93,6 +93,10 @@ class LlamaNames {
       const char* name = m_spec.postNorms ? "pre_feedforward_layernorm.weight" : "post_attention_layernorm.weight";
       block.add(Role::NormWeight, prefix + name, Shape{h});
     }
+    if (m_spec.experts.count > 0) {
+      addExperts(block, prefix);
+      return block.finish();
+    }
     if (m_spec.family == ModelFamily::Phi3)
       block.add(Role::UpWeight, mlp + "gate_up_proj.weight", Shape{2 * inner, h});
     else
@@ -112,6 +116,23 @@ class LlamaNames {
   std::string embedding() const { return "model.embed_tokens.weight"; }
 
  private:
+  /// The matrices of all experts, one after the other, each stored by itself.
+  void addExperts(BlockBuilder& block, const std::string& prefix) const {
+    const bool mixtral = m_spec.family == ModelFamily::Mixtral;
+    const std::int64_t h = m_spec.hidden, inner = m_spec.mlp.inner, count = m_spec.experts.count;
+    const std::string mlp = prefix + (mixtral ? "block_sparse_moe." : "mlp.");
+    block.add(Role::RouterWeight, mlp + "gate.weight", Shape{count, h});
+    std::vector<Named> up, down;
+    for (std::int64_t e = 0; e < count; ++e) {
+      const std::string expert = fmt::format("{}experts.{}.", mlp, e);
+      up.push_back({expert + (mixtral ? "w1.weight" : "gate_proj.weight"), Shape{inner, h}});
+      up.push_back({expert + (mixtral ? "w3.weight" : "up_proj.weight"), Shape{inner, h}});
+      down.push_back({expert + (mixtral ? "w2.weight" : "down_proj.weight"), Shape{h, inner}});
+    }
+    block.add(Role::UpWeight, Shape{count, 2 * inner, h}, std::move(up));
+    block.add(Role::DownWeight, Shape{count, h, inner}, std::move(down));
+  }
+
   const ModelSpec& m_spec;
 };
 

@@ -44,9 +44,10 @@ enum class Role {
   KNormWeight,
   OutWeight,
   OutBias,
-  UpWeight, ///< gated: rows gate, then up
+  RouterWeight, ///< (E, H)
+  UpWeight,     ///< gated: rows gate, then up; with experts (E, 2 inner, H)
   UpBias,
-  DownWeight,
+  DownWeight, ///< with experts (E, H, inner)
   DownBias,
 };
 

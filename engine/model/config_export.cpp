@@ -49,6 +49,18 @@ void addGemma2(Json& config, const ModelSpec& spec) {
   config["query_pre_attn_scalar"] = exact ? Json(whole) : Json(1 / (scale * scale));
 }
 
+void addExperts(Json& config, const ModelSpec& spec) {
+  const bool qwen = spec.family == ModelFamily::Qwen3Moe;
+  config[qwen ? "num_experts" : "num_local_experts"] = spec.experts.count;
+  config["num_experts_per_tok"] = spec.experts.chosen;
+  config["output_router_logits"] = false; // the weights were trained without an auxiliary loss
+  if (!qwen) return;
+  config["moe_intermediate_size"] = spec.mlp.inner;
+  config["norm_topk_prob"] = spec.experts.normalize;
+  config["decoder_sparse_step"] = 1;
+  config["mlp_only_layers"] = Json::array();
+}
+
 void addLlamaLike(Json& config, const ModelSpec& spec) {
   config["hidden_size"] = spec.hidden;
   config["intermediate_size"] = spec.mlp.inner;
@@ -66,6 +78,7 @@ void addLlamaLike(Json& config, const ModelSpec& spec) {
   if (!fixedBiases) config["attention_bias"] = spec.attention.qkvBias;
   if (spec.family == ModelFamily::Llama) config["mlp_bias"] = spec.mlp.bias;
   if (spec.family == ModelFamily::Gemma2) addGemma2(config, spec);
+  if (spec.experts.count > 0) addExperts(config, spec);
   if (windowed == WindowedLayers::None) return;
 
   std::int64_t window = 0;
@@ -88,10 +101,10 @@ void addLlamaLike(Json& config, const ModelSpec& spec) {
     return;
   }
   if (windowed == WindowedLayers::All) return;
-  config["layer_types"] = std::move(types);
+  if (windowed != WindowedLayers::Switched) config["layer_types"] = std::move(types);
   if (windowed == WindowedLayers::Alternating) return;
   config["use_sliding_window"] = window > 0;
-  config["max_window_layers"] = full;
+  config["max_window_layers"] = windowed == WindowedLayers::Switched ? 0 : full;
 }
 
 const char* architecture(ModelFamily family) {
@@ -114,6 +127,10 @@ const char* architecture(ModelFamily family) {
     return "GemmaForCausalLM";
   case ModelFamily::Gemma2:
     return "Gemma2ForCausalLM";
+  case ModelFamily::Mixtral:
+    return "MixtralForCausalLM";
+  case ModelFamily::Qwen3Moe:
+    return "Qwen3MoeForCausalLM";
   }
   return "";
 }

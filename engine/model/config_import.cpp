@@ -22,6 +22,7 @@ constexpr std::int64_t maximumLayers = std::int64_t{1} << 13;
 constexpr std::int64_t maximumHeads = std::int64_t{1} << 14;
 constexpr std::int64_t maximumHeadDim = std::int64_t{1} << 12;
 constexpr std::int64_t maximumProjection = std::int64_t{1} << 22;
+constexpr std::int64_t maximumExperts = 1024; // as many as the routing kernels know
 constexpr std::int64_t maximumParameters = std::int64_t{1} << 50;
 
 class Importer {
@@ -69,10 +70,8 @@ class Importer {
     MILLRACE_CHECK(m_reader.status());
     const auto family = familyNamed(name);
     if (!family) {
-      const bool experts = name.find("moe") != std::string::npos || name == "mixtral" || name == "dbrx";
-      return badInput(fmt::format("{}: model_type {}{}, expected one of: {}", m_source,
+      return badInput(fmt::format("{}: model_type {}, expected one of: {}", m_source,
                                   name.empty() ? "is missing" : fmt::format("is '{}'", name.substr(0, 60)),
-                                  experts ? ", a mixture of experts, which is not implemented" : "",
                                   supportedFamilies()));
     }
     m_spec.family = *family;
@@ -178,7 +177,10 @@ class Importer {
     m_spec.hidden = size("hidden_size", m_defaults.hidden, maximumHidden);
     m_spec.maxPositions = size("max_position_embeddings", m_defaults.positions, maximumPositions);
     m_spec.layers.resize(static_cast<std::size_t>(size("num_hidden_layers", m_defaults.layers, maximumLayers)));
-    m_spec.mlp.inner = size("intermediate_size", m_defaults.inner, maximumInner);
+    if (m_defaults.experts > 0)
+      readExperts();
+    else
+      m_spec.mlp.inner = size("intermediate_size", m_defaults.inner, maximumInner);
     readHeads();
     readActivation();
     readEpsilon("rms_norm_eps");
@@ -186,7 +188,7 @@ class Importer {
     for (const char* key : {"resid_pdrop", "embd_pdrop"})
       if (family == ModelFamily::Phi3) noDropout(key, 0);
     readBiases();
-    if (family == ModelFamily::Qwen3) m_spec.attention.qkNorm = QkNorm::Head;
+    if (family == ModelFamily::Qwen3 || family == ModelFamily::Qwen3Moe) m_spec.attention.qkNorm = QkNorm::Head;
     for (LayerSpec& layer : m_spec.layers)
       layer.attentionScale = 1.0 / std::sqrt(static_cast<double>(m_spec.attention.headDim));
     readWindows();
@@ -200,6 +202,32 @@ class Importer {
       m_spec.embeddingScale = std::sqrt(static_cast<double>(m_spec.hidden));
     }
     if (family == ModelFamily::Gemma2) readGemma2();
+  }
+
+  void readExperts() {
+    const bool qwen = m_spec.family == ModelFamily::Qwen3Moe;
+    ExpertsSpec& experts = m_spec.experts;
+    const char* key = qwen ? "num_experts" : "num_local_experts";
+    experts.count = size(key, qwen ? "num_local_experts" : "num_experts", m_defaults.experts, maximumExperts);
+    experts.chosen = size("num_experts_per_tok", m_defaults.chosenExperts, maximumExperts);
+    if (experts.chosen > experts.count)
+      m_reader.problem("num_experts_per_tok",
+                       fmt::format("is {}, expected at most {}, which is {}", experts.chosen, key, experts.count));
+    experts.normalize = qwen ? m_reader.boolean("norm_topk_prob", false) : true;
+    m_spec.mlp.inner = size(qwen ? "moe_intermediate_size" : "intermediate_size", m_defaults.inner, maximumInner);
+    const double auxiliary = m_reader.number("router_aux_loss_coef", 0.001, 0, 1e6);
+    if (m_reader.boolean("output_router_logits", false) && auxiliary != 0)
+      m_reader.problem("output_router_logits",
+                       "adds an auxiliary loss of the router, which is not implemented; false trains without it");
+    if (!qwen) {
+      refuseUnless(m_reader, "router_jitter_noise", {0},
+                   "adds noise to what the router reads, which is not implemented");
+      return;
+    }
+    (void)size("intermediate_size", 1, maximumInner); // of layers without experts, of which there are none
+    const char* dense = "leaves some layers without experts; layers of different sizes are not implemented";
+    refuseUnless(m_reader, "mlp_only_layers", {Json::array()}, dense);
+    refuseUnless(m_reader, "decoder_sparse_step", {1}, dense);
   }
 
   void readGemma2() {
@@ -243,7 +271,7 @@ class Importer {
 
   void readBiases() {
     const bool qwen2 = m_spec.family == ModelFamily::Qwen2;
-    const bool never = m_spec.family == ModelFamily::Mistral || m_spec.family == ModelFamily::Phi3;
+    const bool never = m_defaults.windowed == WindowedLayers::All; // mistral and those after it
     if (qwen2) {
       m_spec.attention.qkvBias = true;
       refuseUnless(m_reader, "attention_bias", {},
@@ -278,6 +306,8 @@ class Importer {
       m_reader.problem("max_window_layers", layers == WindowedLayers::All
                                                 ? "is not read by this family, whose layers all have the window"
                                                 : "is not read by this family, whose layer_types say it instead");
+    if (layers == WindowedLayers::Switched && use && firstSliding != 0)
+      m_reader.problem("max_window_layers", "is not read by this family, whose layers all have the window");
     if (!use) window = 0;
 
     for (std::size_t i = 0; i < m_spec.layers.size(); ++i) {
@@ -381,6 +411,7 @@ class Importer {
     context.source = m_source;
     context.maxPositions = m_spec.maxPositions;
     context.headDim = m_spec.attention.headDim;
+    context.theta = m_defaults.theta;
     context.phi3 = m_spec.family == ModelFamily::Phi3;
     MILLRACE_TRY(m_spec.rope, ropeFromConfig(m_reader, context, m_warnings));
     const RopeSpec& rope = *m_spec.rope;

@@ -109,6 +109,32 @@ const FamilyDefaults& familyDefaults(ModelFamily family) {
                                          .bos = 2,
                                          .eos = 1,
                                          .pad = 0};
+  static constexpr FamilyDefaults mixtral{.vocabulary = 32000,
+                                          .hidden = 4096,
+                                          .inner = 14336,
+                                          .layers = 32,
+                                          .heads = 32,
+                                          .kvHeads = 8,
+                                          .positions = 131072,
+                                          .epsilon = 1e-5,
+                                          .theta = 1e6,
+                                          .windowed = WindowedLayers::All,
+                                          .experts = 8,
+                                          .chosenExperts = 2,
+                                          .bos = 1,
+                                          .eos = 2};
+  static constexpr FamilyDefaults qwen3Moe{.vocabulary = 151936,
+                                           .hidden = 2048,
+                                           .inner = 768,
+                                           .layers = 24,
+                                           .heads = 32,
+                                           .kvHeads = 4,
+                                           .positions = 32768,
+                                           .epsilon = 1e-6,
+                                           .windowed = WindowedLayers::Switched,
+                                           .window = 4096,
+                                           .experts = 128,
+                                           .chosenExperts = 8};
   switch (family) {
   case ModelFamily::Llama:
     return llama;
@@ -128,6 +154,10 @@ const FamilyDefaults& familyDefaults(ModelFamily family) {
     return gemma;
   case ModelFamily::Gemma2:
     return gemma2;
+  case ModelFamily::Mixtral:
+    return mixtral;
+  case ModelFamily::Qwen3Moe:
+    return qwen3Moe;
   }
   assert(false && "not a family");
   return llama;

@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-enum class ModelFamily { Llama, Qwen2, Qwen3, Mistral, Gpt2, Phi3, Olmo2, Gemma, Gemma2 };
+enum class ModelFamily { Llama, Qwen2, Qwen3, Mistral, Gpt2, Phi3, Olmo2, Gemma, Gemma2, Mixtral, Qwen3Moe };
 
 enum class NormKind { Rms, Layer };
 
@@ -65,6 +65,15 @@ struct MlpSpec {
   bool operator==(const MlpSpec&) const = default;
 };
 
+/// A mixture of experts in the place of each layer's MLP: MlpSpec is then of one expert.
+struct ExpertsSpec {
+  std::int64_t count = 0;  ///< 0: no mixture
+  std::int64_t chosen = 0; ///< experts of each token
+  bool normalize = false;  ///< the weights of the chosen add up to 1
+
+  bool operator==(const ExpertsSpec&) const = default;
+};
+
 /// What differs between layers.
 struct LayerSpec {
   std::int64_t window = 0;   ///< sliding window in tokens, 0: none
@@ -92,6 +101,7 @@ struct ModelSpec {
   double initializerRange = 0.02;
   AttentionSpec attention;
   MlpSpec mlp;
+  ExpertsSpec experts;
   std::vector<LayerSpec> layers;
   std::optional<std::int64_t> bosToken;
   std::vector<std::int64_t> eosTokens;

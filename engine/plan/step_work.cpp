@@ -35,7 +35,8 @@ void countAttention(const ModelSpec& spec, const RunShape& shape, StepWork& work
 void countDeviceBytes(const ModelSpec& spec, const RunShape& shape, StepWork& work) {
   const auto hidden = static_cast<double>(spec.hidden);
   const auto heads = static_cast<double>((spec.attention.heads + spec.attention.kvHeads) * spec.attention.headDim);
-  const auto inner = static_cast<double>(spec.mlp.inner);
+  const auto chosen = static_cast<double>(spec.experts.chosen);
+  const double inner = static_cast<double>(spec.mlp.inner) * std::max(chosen, 1.0);
   const double up = spec.mlp.gated ? 2 * inner : inner;
   const auto element = static_cast<double>(shape.weightBytes());
   const double layers = static_cast<double>(spec.layers.size()) * work.tokens * element;
@@ -44,8 +45,11 @@ void countDeviceBytes(const ModelSpec& spec, const RunShape& shape, StepWork& wo
   const bool qkNorms = spec.attention.qkNorm != QkNorm::None;
   const double norms = (spec.preNorms ? 4 * hidden : 0) + (spec.postNorms ? 6 * hidden : 0);
   const double normGradients = (spec.preNorms ? 8 * hidden : 0) + (spec.postNorms ? 6 * hidden : 0);
-  const double forward = norms + (qkNorms ? 4 : 2) * heads + up + inner;
-  const double backward = normGradients + (qkNorms ? 6 : 2) * heads + 2 * up + inner;
+  // Rows go to the experts and come together again; backward also weighs what the activations made, both ways.
+  const double rows = chosen > 0 ? 3 * chosen * hidden + 2 * hidden : 0;
+  const double weighed = chosen > 0 ? 4 * inner : 0;
+  const double forward = norms + (qkNorms ? 4 : 2) * heads + up + inner + rows;
+  const double backward = normGradients + (qkNorms ? 6 : 2) * heads + 2 * up + inner + rows + weighed;
   const bool again = shape.recompute != Recompute::None;
   work.forward.deviceBytes = layers * forward;
   work.backward.deviceBytes = layers * (backward + (again ? forward : 0));

@@ -1,6 +1,7 @@
 #include "train/layer_program.h"
 
 #include "ops/ops.h"
+#include "train/expert_layer.h"
 
 namespace millrace {
 
@@ -23,35 +24,6 @@ TensorView headsOf(const TensorView& x, std::int64_t first, std::int64_t heads, 
 
 } // namespace
 
-struct LayerProgram::Norm {
-  TensorView weight, bias, weightGradient, biasGradient;
-};
-
-struct LayerProgram::Bound {
-  const LayerLayout& layout;
-  LayerLayout::Pass pass;
-  std::byte* record;
-  std::byte* workspace;
-  const SequenceViews& sequence;
-  const LayerSpec& layer;
-  Norm norm1, norm2, attentionNorm, mlpNorm, qNorm, kNorm;
-  Linear qkv, out, up, down;
-
-  TensorView operator[](LayerTensor tensor) const {
-    return layout.view(tensor, pass, record, workspace, sequence.rows, sequence.context);
-  }
-  /// What is projected: normed, where the architecture has a norm there.
-  TensorView attentionInput() const { return normedOr(LayerTensor::Norm1, LayerTensor::Input); }
-  TensorView mlpInput() const { return normedOr(LayerTensor::Norm2, LayerTensor::Mid); }
-  TensorView qk() const { return normedOr(LayerTensor::Qk, LayerTensor::Qkv); }
-
- private:
-  TensorView normedOr(LayerTensor normed, LayerTensor plain) const {
-    const TensorView view = (*this)[normed];
-    return view.valid() ? view : (*this)[plain];
-  }
-};
-
 LayerProgram::LayerProgram(const ModelSpec& spec, const RunShape& shape)
     : m_spec(spec), m_shape(shape), m_layout(spec, shape) {
   for (const BlockSpec& block : blocksOf(spec)) {
@@ -60,24 +32,25 @@ LayerProgram::LayerProgram(const ModelSpec& spec, const RunShape& shape)
   }
 }
 
-LayerProgram::Bound LayerProgram::bind(std::int64_t layer, const Blocks& weights, const Blocks& gradients,
-                                       const SequenceViews& sequence, LayerLayout::Pass pass, std::byte* record,
-                                       std::byte* workspace) const {
+BoundLayer LayerProgram::bind(std::int64_t layer, const Blocks& weights, const Blocks& gradients,
+                              const SequenceViews& sequence, LayerLayout::Pass pass, std::byte* record,
+                              std::byte* workspace) const {
   const auto index = static_cast<std::size_t>(layer);
   const BlockSpec& attention = m_attentionBlocks[index];
   const BlockSpec& mlp = m_mlpBlocks[index];
+  const bool tf32 = m_shape.precision == Precision::Tf32;
   const auto linear = [&](const BlockSpec& block, const TensorView& w, const TensorView& g, Role weight, Role bias) {
     return Linear{roleView(block, w, weight), roleView(block, w, bias), roleView(block, g, weight),
-                  roleView(block, g, bias),   m_spec.conv1dWeights,     m_shape.precision == Precision::Tf32};
+                  roleView(block, g, bias),   m_spec.conv1dWeights,     tf32};
   };
   const auto attentionNorm = [&](Role weight) {
-    return Norm{roleView(attention, weights.attention, weight), roleView(attention, weights.attention, Role::NormBias),
-                roleView(attention, gradients.attention, weight),
-                roleView(attention, gradients.attention, Role::NormBias)};
+    return NormParameters{
+        roleView(attention, weights.attention, weight), roleView(attention, weights.attention, Role::NormBias),
+        roleView(attention, gradients.attention, weight), roleView(attention, gradients.attention, Role::NormBias)};
   };
   const auto mlpNorm = [&](Role weight) {
-    return Norm{roleView(mlp, weights.mlp, weight), roleView(mlp, weights.mlp, Role::NormBias),
-                roleView(mlp, gradients.mlp, weight), roleView(mlp, gradients.mlp, Role::NormBias)};
+    return NormParameters{roleView(mlp, weights.mlp, weight), roleView(mlp, weights.mlp, Role::NormBias),
+                          roleView(mlp, gradients.mlp, weight), roleView(mlp, gradients.mlp, Role::NormBias)};
   };
   return {.layout = m_layout,
           .pass = pass,
@@ -94,10 +67,20 @@ LayerProgram::Bound LayerProgram::bind(std::int64_t layer, const Blocks& weights
           .qkv = linear(attention, weights.attention, gradients.attention, Role::QkvWeight, Role::QkvBias),
           .out = linear(attention, weights.attention, gradients.attention, Role::OutWeight, Role::OutBias),
           .up = linear(mlp, weights.mlp, gradients.mlp, Role::UpWeight, Role::UpBias),
-          .down = linear(mlp, weights.mlp, gradients.mlp, Role::DownWeight, Role::DownBias)};
+          .down = linear(mlp, weights.mlp, gradients.mlp, Role::DownWeight, Role::DownBias),
+          .experts = {.router = {roleView(mlp, weights.mlp, Role::RouterWeight),
+                                 {},
+                                 roleView(mlp, gradients.mlp, Role::RouterWeight),
+                                 {},
+                                 false,
+                                 tf32},
+                      .up = roleView(mlp, weights.mlp, Role::UpWeight),
+                      .down = roleView(mlp, weights.mlp, Role::DownWeight),
+                      .upGradient = roleView(mlp, gradients.mlp, Role::UpWeight),
+                      .downGradient = roleView(mlp, gradients.mlp, Role::DownWeight)}};
 }
 
-void LayerProgram::norm(Stream& stream, const Norm& of, const TensorView& x, const TensorView& y,
+void LayerProgram::norm(Stream& stream, const NormParameters& of, const TensorView& x, const TensorView& y,
                         const TensorView& mean, const TensorView& rstd) const {
   const auto epsilon = static_cast<float>(m_spec.normEpsilon);
   if (m_spec.norm == NormKind::Rms)
@@ -106,7 +89,7 @@ void LayerProgram::norm(Stream& stream, const Norm& of, const TensorView& x, con
     ops::layerNorm(stream, {x, of.weight, of.bias, y, mean, rstd, epsilon});
 }
 
-void LayerProgram::normBackward(Stream& stream, const Norm& of, const TensorView& dY, const TensorView& x,
+void LayerProgram::normBackward(Stream& stream, const NormParameters& of, const TensorView& dY, const TensorView& x,
                                 const TensorView& mean, const TensorView& rstd, const TensorView& dX,
                                 const TensorView& dResidual) const {
   if (m_spec.norm == NormKind::Rms)
@@ -117,14 +100,14 @@ void LayerProgram::normBackward(Stream& stream, const Norm& of, const TensorView
 }
 
 /// out = residual + norm(branch).
-void LayerProgram::addNormed(Stream& stream, const Norm& of, const TensorView& branch, const TensorView& residual,
-                             const TensorView& rstd, const TensorView& out) const {
+void LayerProgram::addNormed(Stream& stream, const NormParameters& of, const TensorView& branch,
+                             const TensorView& residual, const TensorView& rstd, const TensorView& out) const {
   ops::rmsNorm(stream, {branch, of.weight, out, rstd, static_cast<float>(m_spec.normEpsilon),
                         static_cast<float>(m_spec.normWeightOffset), residual});
 }
 
 /// Stages 1 to 3: norm, projection, norms of query and key, rotation.
-void LayerProgram::projectQkv(Stream& stream, const Bound& b) const {
+void LayerProgram::projectQkv(Stream& stream, const BoundLayer& b) const {
   using enum LayerTensor;
   const AttentionSpec& a = m_spec.attention;
   if (m_spec.preNorms) norm(stream, b.norm1, b[Input], b[Norm1], b[Mean1], b[Rstd1]);
@@ -152,7 +135,7 @@ TensorView LayerProgram::normedKeys(const TensorView& qkv) const {
 }
 
 /// Stage 4.
-void LayerProgram::attend(Stream& stream, const Bound& b) const {
+void LayerProgram::attend(Stream& stream, const BoundLayer& b) const {
   using enum LayerTensor;
   const AttentionSpec& a = m_spec.attention;
   const std::int64_t rows = b.sequence.rows;
@@ -168,7 +151,7 @@ void LayerProgram::attend(Stream& stream, const Bound& b) const {
 }
 
 /// Stage 5; without a norm behind it that is the middle of the residual already.
-void LayerProgram::attentionOutput(Stream& stream, const Bound& b) const {
+void LayerProgram::attentionOutput(Stream& stream, const BoundLayer& b) const {
   using enum LayerTensor;
   if (m_spec.postNorms)
     b.out.forward(stream, b[AttentionOut], b[AttentionBranch]);
@@ -177,17 +160,20 @@ void LayerProgram::attentionOutput(Stream& stream, const Bound& b) const {
 }
 
 /// Stage 6.
-void LayerProgram::addAttention(Stream& stream, const Bound& b) const {
+void LayerProgram::addAttention(Stream& stream, const BoundLayer& b) const {
   using enum LayerTensor;
   if (m_spec.postNorms)
     addNormed(stream, b.attentionNorm, b[AttentionBranch], b[Input], b[AttentionBranchRstd], b[Mid]);
 }
 
 /// Stages 7 to 9.
-void LayerProgram::mlpInner(Stream& stream, const Bound& b) const {
+void LayerProgram::mlpInner(Stream& stream, const BoundLayer& b) const {
   using enum LayerTensor;
   if (m_spec.preNorms) norm(stream, b.norm2, b[Mid], b[Norm2], b[Mean2], b[Rstd2]);
-  b.up.forward(stream, b.mlpInput(), b[Up]);
+  if (m_spec.experts.count > 0)
+    expertsUp(stream, b, m_spec.experts);
+  else
+    b.up.forward(stream, b.mlpInput(), b[Up]);
   if (m_spec.mlp.gated)
     ops::gatedActivation(stream, {b[Up], b[Inner], m_spec.mlp.activation});
   else
@@ -195,19 +181,21 @@ void LayerProgram::mlpInner(Stream& stream, const Bound& b) const {
 }
 
 /// Stages 10 and 11.
-void LayerProgram::mlpOutput(Stream& stream, const Bound& b, const TensorView& out) const {
+void LayerProgram::mlpOutput(Stream& stream, const BoundLayer& b, const TensorView& out) const {
   using enum LayerTensor;
-  if (!m_spec.postNorms) {
+  if (m_spec.experts.count > 0) {
+    expertsOutput(stream, b, out);
+  } else if (m_spec.postNorms) {
+    b.down.forward(stream, b[Inner], b[MlpBranch]);
+    addNormed(stream, b.mlpNorm, b[MlpBranch], b[Mid], b[MlpBranchRstd], out);
+  } else {
     b.down.forward(stream, b[Inner], out, b[Mid]);
-    return;
   }
-  b.down.forward(stream, b[Inner], b[MlpBranch]);
-  addNormed(stream, b.mlpNorm, b[MlpBranch], b[Mid], b[MlpBranchRstd], out);
 }
 
 void LayerProgram::forward(Stream& stream, std::int64_t layer, const Blocks& weights, const SequenceViews& sequence,
                            std::byte* record, std::byte* workspace, const TensorView& out) const {
-  const Bound b = bind(layer, weights, {}, sequence, LayerLayout::Pass::Forward, record, workspace);
+  const BoundLayer b = bind(layer, weights, {}, sequence, LayerLayout::Pass::Forward, record, workspace);
   projectQkv(stream, b);
   attend(stream, b);
   attentionOutput(stream, b);
@@ -220,7 +208,7 @@ void LayerProgram::backward(Stream& stream, std::int64_t layer, const Blocks& we
                             const SequenceViews& sequence, std::byte* record, std::byte* workspace,
                             const TensorView& carrier) const {
   using enum LayerTensor;
-  const Bound b = bind(layer, weights, gradients, sequence, LayerLayout::Pass::Backward, record, workspace);
+  const BoundLayer b = bind(layer, weights, gradients, sequence, LayerLayout::Pass::Backward, record, workspace);
   if (m_shape.recompute != Recompute::None) projectQkv(stream, b);
   if (m_shape.recompute == Recompute::Full) {
     attend(stream, b);
@@ -236,15 +224,20 @@ void LayerProgram::backward(Stream& stream, std::int64_t layer, const Blocks& we
 }
 
 /// Stages 12 to 16.
-void LayerProgram::mlpBackward(Stream& stream, const Bound& b, const TensorView& carrier) const {
+void LayerProgram::mlpBackward(Stream& stream, const BoundLayer& b, const TensorView& carrier) const {
   using enum LayerTensor;
   TensorView dBranch = carrier;
   if (m_spec.postNorms) {
     dBranch = b[DMlpBranch];
     normBackward(stream, b.mlpNorm, carrier, b[MlpBranch], {}, b[MlpBranchRstd], dBranch, {});
   }
-  b.down.backwardInput(stream, dBranch, b[DInner]);
-  b.down.backwardWeight(stream, dBranch, b[Inner]);
+  const bool experts = m_spec.experts.count > 0;
+  if (experts) {
+    expertsDownBackward(stream, b, dBranch);
+  } else {
+    b.down.backwardInput(stream, dBranch, b[DInner]);
+    b.down.backwardWeight(stream, dBranch, b[Inner]);
+  }
   TensorView dUp = b[Up];
   if (m_spec.mlp.gated) {
     ops::gatedActivationBackward(stream, {b[DInner], b[Up], dUp, m_spec.mlp.activation});
@@ -252,13 +245,17 @@ void LayerProgram::mlpBackward(Stream& stream, const Bound& b, const TensorView&
     dUp = b[DInner];
     ops::activationBackward(stream, {b[DInner], b[Up], dUp, m_spec.mlp.activation});
   }
-  b.up.backwardInput(stream, dUp, b[DMid], m_spec.preNorms ? TensorView() : carrier);
-  b.up.backwardWeight(stream, dUp, b.mlpInput());
+  if (experts) {
+    expertsUpBackward(stream, b, m_spec.experts);
+  } else {
+    b.up.backwardInput(stream, dUp, b[DMid], m_spec.preNorms ? TensorView() : carrier);
+    b.up.backwardWeight(stream, dUp, b.mlpInput());
+  }
   if (m_spec.preNorms) normBackward(stream, b.norm2, b[DMid], b[Mid], b[Mean2], b[Rstd2], b[DMid], carrier);
 }
 
 /// Stages 17 to 22.
-void LayerProgram::attentionBackward(Stream& stream, const Bound& b, const TensorView& carrier) const {
+void LayerProgram::attentionBackward(Stream& stream, const BoundLayer& b, const TensorView& carrier) const {
   using enum LayerTensor;
   const AttentionSpec& a = m_spec.attention;
   const std::int64_t rows = b.sequence.rows;
@@ -303,7 +300,7 @@ void LayerProgram::forwardCached(Stream& stream, std::int64_t layer, const Block
                                  const SequenceViews& sequence, const TensorView& cache, std::int64_t cached,
                                  std::byte* record, std::byte* workspace, const TensorView& out) const {
   using enum LayerTensor;
-  const Bound b = bind(layer, weights, {}, sequence, LayerLayout::Pass::Forward, record, workspace);
+  const BoundLayer b = bind(layer, weights, {}, sequence, LayerLayout::Pass::Forward, record, workspace);
   const AttentionSpec& a = m_spec.attention;
   const std::int64_t rows = sequence.rows;
   const std::int64_t context = sequence.context;

@@ -78,6 +78,14 @@ class TestConfigImport : public QObject {
     QCOMPARE(gemma2.mlp.activation, Activation::GeluTanh);
     QVERIFY(gemma2.layers == (std::vector<LayerSpec>{{16, 0.25}, {0, 0.25}}));
 
+    const ModelSpec mixtral = read("mixtral");
+    QVERIFY(mixtral.experts == (ExpertsSpec{4, 2, true}));
+    QCOMPARE(mixtral.mlp.inner, std::int64_t{96});
+    const ModelSpec qwen3Moe = read("qwen3_moe");
+    QVERIFY(qwen3Moe.experts == (ExpertsSpec{8, 2, true}));
+    QCOMPARE(qwen3Moe.mlp.inner, std::int64_t{48});
+    QVERIFY(qwen3Moe.attention.qkNorm == QkNorm::Head);
+
     const ModelSpec gpt2 = read("gpt2");
     QVERIFY(gpt2.attention == (AttentionSpec{4, 4, 16, true, true, QkNorm::None}));
     QVERIFY(gpt2.mlp == (MlpSpec{256, false, Activation::GeluTanh, true}));
@@ -173,6 +181,13 @@ class TestConfigImport : public QObject {
             "pad_token_id": null, "quantization_config": null, "auto_map": {}, "attn_logit_softcapping": null,
             "use_mrope": false, "rope_interleaved": false, "num_experts": 0})",
         R"({})");
+    row("experts by default, mixtral", "mixtral",
+        R"({"num_local_experts": 8, "num_experts_per_tok": 2, "rope_theta": 1e6, "sliding_window": null,
+            "output_router_logits": true, "router_aux_loss_coef": 0, "router_jitter_noise": 0.0})",
+        R"({"router_aux_loss_coef": 0.02, "output_router_logits": false})");
+    row("experts by either name", "qwen3_moe", R"({"num_local_experts": 16})",
+        R"({"num_experts": 16, "intermediate_size": 999, "decoder_sparse_step": 1, "mlp_only_layers": [],
+            "use_sliding_window": false, "max_window_layers": 48})");
     row("caps by default, gemma2", "gemma2", R"({"attn_logit_softcapping": 50, "final_logit_softcapping": 30.0})",
         R"({})");
     row("no caps, gemma2", "gemma2", R"({"attn_logit_softcapping": null})",
@@ -234,6 +249,13 @@ class TestConfigImport : public QObject {
           ["full_attention", "full_attention", "sliding_attention", "full_attention"]})"})
       row("gemma2", change);
     row("gemma", R"({"hidden_act": "silu"})");
+    for (const char* change : {R"({"num_local_experts": 5})", R"({"num_experts_per_tok": 3})",
+                               R"({"sliding_window": 9})", R"({"intermediate_size": 50})", R"({"rope_theta": 1e4})"})
+      row("mixtral", change);
+    for (const char* change : {R"({"num_experts": 5, "num_experts_per_tok": 5})", R"({"num_experts_per_tok": 3})",
+                               R"({"moe_intermediate_size": 50})", R"({"norm_topk_prob": true})",
+                               R"({"use_sliding_window": true})", R"({"attention_bias": true})"})
+      row("qwen3_moe", change);
     row("qwen2", R"({"use_sliding_window": true, "max_window_layers": 3})");
     row("qwen3", R"({"use_sliding_window": true, "layer_types": ["sliding_attention", "full_attention",
       "sliding_attention", "full_attention"]})");
@@ -342,6 +364,24 @@ class TestConfigImport : public QObject {
       "pad_token_id": 0, "rms_norm_eps": 1e-06, "rope_scaling": null, "rope_theta": 10000.0,
       "torch_dtype": "bfloat16", "transformers_version": "4.38.0.dev0", "use_cache": true, "vocab_size": 256000})")
                               << qint64{2506172416};
+    QTest::newRow("mixtral 8x7B") << QByteArray(R"({"architectures": ["MixtralForCausalLM"], "attention_dropout": 0.0,
+      "bos_token_id": 1, "eos_token_id": 2, "hidden_act": "silu", "hidden_size": 4096, "initializer_range": 0.02,
+      "intermediate_size": 14336, "max_position_embeddings": 32768, "model_type": "mixtral",
+      "num_attention_heads": 32, "num_experts_per_tok": 2, "num_hidden_layers": 32, "num_key_value_heads": 8,
+      "num_local_experts": 8, "output_router_logits": false, "rms_norm_eps": 1e-05, "rope_theta": 1000000.0,
+      "router_aux_loss_coef": 0.02, "sliding_window": null, "tie_word_embeddings": false,
+      "torch_dtype": "bfloat16", "transformers_version": "4.36.0.dev0", "use_cache": true, "vocab_size": 32000})")
+                                  << qint64{46702792704};
+    QTest::newRow("qwen3 30B A3B") << QByteArray(R"({"architectures": ["Qwen3MoeForCausalLM"], "attention_bias": false,
+      "attention_dropout": 0.0, "bos_token_id": 151643, "decoder_sparse_step": 1, "eos_token_id": 151645,
+      "head_dim": 128, "hidden_act": "silu", "hidden_size": 2048, "initializer_range": 0.02,
+      "intermediate_size": 6144, "max_position_embeddings": 40960, "max_window_layers": 48, "mlp_only_layers": [],
+      "model_type": "qwen3_moe", "moe_intermediate_size": 768, "norm_topk_prob": true, "num_attention_heads": 32,
+      "num_experts": 128, "num_experts_per_tok": 8, "num_hidden_layers": 48, "num_key_value_heads": 4,
+      "output_router_logits": false, "rms_norm_eps": 1e-06, "rope_scaling": null, "rope_theta": 1000000.0,
+      "router_aux_loss_coef": 0.001, "sliding_window": null, "tie_word_embeddings": false,
+      "torch_dtype": "bfloat16", "transformers_version": "4.51.0", "use_cache": true, "use_sliding_window": false,
+      "vocab_size": 151936})") << qint64{30532122624};
     QTest::newRow("mistral 7B") << QByteArray(R"({"architectures": ["MistralForCausalLM"], "attention_dropout": 0.0,
       "bos_token_id": 1, "eos_token_id": 2, "hidden_act": "silu", "hidden_size": 4096, "initializer_range": 0.02,
       "intermediate_size": 14336, "max_position_embeddings": 32768, "model_type": "mistral",
@@ -436,10 +476,11 @@ class TestConfigImport : public QObject {
       QTest::addRow("%s %s", family, change) << family << change << parts;
     };
     // The family itself.
-    row("qwen3_moe", "", {"model_type is 'qwen3_moe', a mixture of experts"});
+    row("qwen2_moe", "", {"model_type is 'qwen2_moe', expected one of: llama"});
     row("gemma3_text", "", {"model_type is 'gemma3_text', expected one of: llama"});
     row("olmo", "", {"model_type is 'olmo', expected one of: llama"});
-    row("mixtral", "", {"model_type is 'mixtral', a mixture of experts", "llama, qwen2, qwen3, mistral, gpt2, phi3"});
+    row("dbrx", "",
+        {"model_type is 'dbrx'", "llama, qwen2, qwen3, mistral, gpt2, phi3, olmo2, gemma, gemma2, mixtral"});
     row("llama", R"({"model_type": "<remove>"})", {"model_type is missing", "gpt2"});
     row("llama", R"({"model_type": 3})", {"model_type is 3", "text"});
     // Other mathematics.
@@ -466,6 +507,17 @@ class TestConfigImport : public QObject {
       row("qwen2", qPrintable(QString(R"({"%1": true})").arg(key)), {key});
     row("llama", R"({"num_experts": 8})", {"num_experts", "mixture of experts"});
     row("llama", R"({"num_local_experts": 8})", {"num_local_experts"});
+    row("qwen3_moe", R"({"mlp_only_layers": [1]})", {"mlp_only_layers", "different sizes"});
+    row("qwen3_moe", R"({"decoder_sparse_step": 2})", {"decoder_sparse_step is 2", "different sizes"});
+    row("qwen3_moe", R"({"num_experts": 4, "num_experts_per_tok": 5})", {"num_experts_per_tok is 5", "4"});
+    row("qwen3_moe", R"({"num_experts": 2000})", {"num_experts is 2000"});
+    row("qwen3_moe", R"({"num_experts": 8, "num_local_experts": 4})", {"num_local_experts is 4", "num_experts is 8"});
+    row("qwen3_moe", R"({"use_sliding_window": true, "max_window_layers": 2})", {"max_window_layers"});
+    row("mixtral", R"({"output_router_logits": true})", {"output_router_logits", "auxiliary loss"});
+    row("qwen3_moe", R"({"output_router_logits": true, "router_aux_loss_coef": 0.01})", {"output_router_logits"});
+    row("mixtral", R"({"router_jitter_noise": 0.1})", {"router_jitter_noise is 0.1", "noise"});
+    row("mixtral", R"({"attention_bias": true})", {"attention_bias"});
+    row("mixtral", R"({"norm_topk_prob": false})", {"norm_topk_prob"});
     row("llama", R"({"hidden_dropout": 0.1})", {"hidden_dropout"});
     row("llama", R"({"no_rope_layers": [1]})", {"no_rope_layers"});
     // Not known at all.

@@ -80,7 +80,7 @@ class TestModelFiles : public QObject {
   void goldenModelsAreRead_data() {
     QTest::addColumn<QString>("name");
     for (const char* name : {"llama_gqa", "llama_mha_tied", "llama3_rope_scaled", "qwen2", "qwen3", "mistral_swa",
-                             "gpt2", "phi3", "olmo2", "gemma2"})
+                             "gpt2", "phi3", "olmo2", "gemma2", "mixtral", "qwen3_moe"})
       QTest::newRow(name) << name;
   }
   void goldenModelsAreRead() {
