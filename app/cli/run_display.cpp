@@ -1,5 +1,7 @@
 #include "run_display.h"
 
+#include "set_lines.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -49,6 +51,7 @@ void RunDisplay::showText(const RunEvent& event) {
           m_console.line(fmt::format("step {}: validation loss {:.4f}, perplexity {:.2f}, {:.3f} bits per byte{}",
                                      formatCount(event.step), body.loss, body.perplexity, body.bitsPerByte,
                                      body.best ? ", the best so far" : ""));
+          for (const std::string& line : setLines(body.sets)) m_console.line(line);
         } else if constexpr (std::is_same_v<Body, Sample>) {
           m_lastSampleStep = event.step;
           m_console.line(

@@ -69,6 +69,7 @@ class Inspector {
       MILLRACE_TRY(const bool got, reader.next(record));
       if (!got) break;
       const std::int64_t line = record.line;
+      const bool last = record.last;
       if (!record.first) { // of a long text its beginning
         ++parts;
         continue;
@@ -76,7 +77,7 @@ class Inspector {
       ++file.rows;
       DecodedRecord decoded = decodeRecord(source, std::move(record));
       usable = judge.judge(0, line, decoded);
-      take(source, line, std::move(decoded));
+      take(source, line, last, std::move(decoded));
     }
     if (usable) usable = judge.finish();
     if (!usable) file.problem = usable.error().message;
@@ -86,12 +87,12 @@ class Inspector {
     return {};
   }
 
-  void take(const SourceFile& source, std::int64_t line, DecodedRecord decoded) {
+  void take(const SourceFile& source, std::int64_t line, bool last, DecodedRecord decoded) {
     m_found.repairedSequences += decoded.repaired;
     switch (decoded.kind) {
     case DecodedRecord::Kind::Document:
       m_documents.push_back({std::move(decoded.text), std::move(decoded.conversation), std::move(decoded.set),
-                             m_found.files.size(), line});
+                             m_found.files.size(), line, true, last});
       break;
     case DecodedRecord::Kind::Empty:
       ++m_found.emptyRows;
@@ -141,23 +142,19 @@ class Inspector {
     const auto endOfText = tokenizer.endOfText();
     std::map<std::string, std::int64_t> sets;
     for (const SourceDocument& document : m_documents) {
-      TokenizedPieces out;
-      MILLRACE_CHECK(tokens.append(document, out));
-      m_found.truncated += out.counts.truncated;
-      m_found.split += out.counts.split;
-      m_found.dropped += out.counts.dropped;
-      m_found.nothingLearnt += out.counts.nothingLearnt;
+      MILLRACE_TRY(const TokenizedRecord record, tokens.tokenize(document));
+      m_found.truncated += record.counts.truncated;
+      m_found.split += record.counts.split;
+      m_found.dropped += record.counts.dropped;
+      m_found.nothingLearnt += record.counts.nothingLearnt;
       const Path& file = m_found.files[document.file].path;
-      if (!out.problems.front().empty()) refuse(file, document.line, out.problems.front());
-      std::size_t from = 0;
-      for (const TokenizedPiece& piece : out.pieces) {
-        std::vector<std::int32_t> ids(out.ids.begin() + static_cast<std::ptrdiff_t>(from),
-                                      out.ids.begin() + static_cast<std::ptrdiff_t>(piece.end));
-        from = piece.end;
-        if (!piece.complete && piece.last && endOfText) ids.push_back(*endOfText);
+      if (!record.problem.empty()) refuse(file, document.line, record.problem);
+      for (const TokenizedDocument& tokenized : record.documents) {
+        std::vector<std::int32_t> ids = tokenized.ids;
+        if (!record.complete && document.last && endOfText) ids.push_back(*endOfText);
         ++m_found.documents;
         ++sets[document.set];
-        add(tokenizer, ids, piece.facts, {file, document.line, document.set, {}});
+        add(tokenizer, ids, tokenized.facts, {file, document.line, document.set, {}});
       }
     }
     for (const auto& [name, count] : sets) m_found.sets.push_back({name, count});

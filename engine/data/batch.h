@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/result.h"
+#include "data/data_progress.h"
 
 #include <cstdint>
 #include <vector>
@@ -25,16 +26,22 @@ struct DataCursor {
   bool operator==(const DataCursor&) const = default;
 };
 
-/// Yields micro-batches in an order that depends on its data and seed alone. One thread at a time.
+/// Yields micro-batches in an order that depends on its data and seed alone. One thread at a time. Where data is still
+/// being tokenized, next() and seek() wait for what they need.
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
   virtual Result<MicroBatch> next(std::int64_t rows) = 0;
   virtual DataCursor cursor() const = 0;
   virtual Status seek(const DataCursor& cursor) = 0;
-  /// Rows of one epoch.
+  /// Rows of one epoch; 0: not known yet, since not all of the data is tokenized.
   virtual std::int64_t rowsPerEpoch() const = 0;
+  /// Called now and then while it waits for data; false gives up with Interrupted.
+  virtual void setWaiting(DataProgressCallback waiting) = 0;
   virtual std::int64_t context() const = 0;
+  /// How many times each of the sources that it draws from was gone over so far; of one that is not yet tokenized, the
+  /// share that is known.
+  virtual std::vector<double> passes() const = 0;
 };
 
 } // namespace millrace

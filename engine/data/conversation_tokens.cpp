@@ -74,7 +74,7 @@ Result<std::vector<jinja::ByteRange>> learnableRanges(const Conversation& conver
 }
 
 /// Whether any token is a target: the first of a document is none.
-bool learnsAnything(const TokenizedConversation& document) {
+bool learnsAnything(const TokenizedDocument& document) {
   return document.ids.size() > 1 &&
          (document.facts.wholeLearnt || std::any_of(document.facts.learnt.begin(), document.facts.learnt.end(),
                                                     [](const TokenRange& range) { return range.end > 1; }));
@@ -110,9 +110,9 @@ std::string ConversationTokens::fingerprint() const {
   return hasher.hex();
 }
 
-Result<TokenizedConversation> ConversationTokens::whole(const Conversation& conversation) const {
+Result<TokenizedDocument> ConversationTokens::whole(const Conversation& conversation) const {
   MILLRACE_TRY(const RenderedChat chat, m_template.renderForTraining(conversation.variables));
-  TokenizedConversation document;
+  TokenizedDocument document;
   document.facts.hash = hash64(chat.text);
   document.facts.textBytes = chat.text.size();
   if (m_spec.learn == LearnFrom::All) {
@@ -136,7 +136,7 @@ Result<TokenizedConversation> ConversationTokens::whole(const Conversation& conv
   return document;
 }
 
-void ConversationTokens::truncate(TokenizedConversation& document) const {
+void ConversationTokens::truncate(TokenizedDocument& document) const {
   const auto context = static_cast<std::uint32_t>(m_spec.context);
   document.ids.resize(context);
   auto& learnt = document.facts.learnt;
@@ -150,8 +150,8 @@ Result<bool> ConversationTokens::fits(const Conversation& conversation) const {
   return static_cast<std::int64_t>(ids.size()) <= m_spec.context;
 }
 
-Result<std::vector<TokenizedConversation>> ConversationTokens::split(const Conversation& conversation,
-                                                                     ConversationCounts& counts) const {
+Result<std::vector<TokenizedDocument>> ConversationTokens::split(const Conversation& conversation,
+                                                                 ConversationCounts& counts) const {
   const Json& messages = conversation.messages();
   std::size_t system = 0;
   while (system < messages.size() && roleOf(messages[system]) == "system") ++system;
@@ -161,7 +161,7 @@ Result<std::vector<TokenizedConversation>> ConversationTokens::split(const Conve
     if (roleOf(messages[i]) == "user" && roleOf(messages[i - 1]) != "user") starts.push_back(i);
   starts.push_back(messages.size());
 
-  std::vector<TokenizedConversation> parts;
+  std::vector<TokenizedDocument> parts;
   const std::size_t turns = starts.size() - 1;
   for (std::size_t first = 0; first < turns;) {
     const auto upTo = [&](std::size_t end) { return partOf(conversation, system, starts[first], starts[end]); };
@@ -177,7 +177,7 @@ Result<std::vector<TokenizedConversation>> ConversationTokens::split(const Conve
       MILLRACE_TRY(const bool fit, fits(upTo(tried)));
       (fit ? good : bad) = tried;
     }
-    MILLRACE_TRY(TokenizedConversation part, whole(upTo(good)));
+    MILLRACE_TRY(TokenizedDocument part, whole(upTo(good)));
     if (static_cast<std::int64_t>(part.ids.size()) > m_spec.context) {
       truncate(part);
       ++counts.truncated;
@@ -188,11 +188,11 @@ Result<std::vector<TokenizedConversation>> ConversationTokens::split(const Conve
   return parts;
 }
 
-Result<std::vector<TokenizedConversation>> ConversationTokens::tokenize(const Conversation& given,
-                                                                        ConversationCounts& counts) const {
+Result<std::vector<TokenizedDocument>> ConversationTokens::tokenize(const Conversation& given,
+                                                                    ConversationCounts& counts) const {
   const Conversation conversation = withSetting(given, m_spec.learn);
-  MILLRACE_TRY(TokenizedConversation document, whole(conversation));
-  std::vector<TokenizedConversation> documents;
+  MILLRACE_TRY(TokenizedDocument document, whole(conversation));
+  std::vector<TokenizedDocument> documents;
   if (static_cast<std::int64_t>(document.ids.size()) <= m_spec.context) {
     if (learnsAnything(document)) documents.push_back(std::move(document));
   } else if (m_spec.overLong == OverLong::Drop) {
@@ -206,7 +206,7 @@ Result<std::vector<TokenizedConversation>> ConversationTokens::tokenize(const Co
     ++counts.split;
     const std::uint64_t hash = document.facts.hash;
     MILLRACE_TRY(documents, split(conversation, counts));
-    for (TokenizedConversation& part : documents) part.facts.hash = hash;
+    for (TokenizedDocument& part : documents) part.facts.hash = hash;
   }
   if (documents.empty()) ++counts.nothingLearnt;
   return documents;

@@ -11,12 +11,6 @@
 
 namespace millrace {
 
-/// A document of its own.
-struct TokenizedConversation {
-  std::vector<std::int32_t> ids;
-  DocumentFacts facts; ///< the parts of a conversation have the same hash, so that none is held back without the others
-};
-
 /// The template of a project's choice. No choice, and a folder without a template, are errors that say what to set.
 Result<ChatTemplate> loadChatTemplate(FileSystem& files, const ChatTemplateChoice& choice);
 
@@ -26,11 +20,11 @@ class ConversationTokens {
   /// none.
   static Result<ConversationTokens> create(FileSystem& files, const ChatSpec& spec, const Tokenizer& tokenizer);
 
-  /// None, one, or several where it is split; counts: added to. The ids are exactly those of the whole rendered text,
-  /// and a token is learnt if it begins inside what is. Errors are those of the row: the template refuses it, or does
+  /// No document, one, or several where it is split, which have the same hash, so that none is held back without the
+  /// others; counts: added to. The ids are exactly those of the whole rendered text, and a token is learnt if it begins
+  /// inside what is. Errors are those of the row: the template refuses it, or does
   /// not tell what assistants say.
-  Result<std::vector<TokenizedConversation>> tokenize(const Conversation& conversation,
-                                                      ConversationCounts& counts) const;
+  Result<std::vector<TokenizedDocument>> tokenize(const Conversation& conversation, ConversationCounts& counts) const;
 
   /// Of all that decides the tokens of a conversation, apart from the tokenizer.
   std::string fingerprint() const;
@@ -40,10 +34,10 @@ class ConversationTokens {
   ConversationTokens(ChatTemplate chat, const ChatSpec& spec, const Tokenizer& tokenizer)
       : m_template(std::move(chat)), m_spec(spec), m_tokenizer(&tokenizer) {}
 
-  Result<TokenizedConversation> whole(const Conversation& conversation) const;
+  Result<TokenizedDocument> whole(const Conversation& conversation) const;
   Result<bool> fits(const Conversation& conversation) const;
-  Result<std::vector<TokenizedConversation>> split(const Conversation& conversation, ConversationCounts& counts) const;
-  void truncate(TokenizedConversation& document) const;
+  Result<std::vector<TokenizedDocument>> split(const Conversation& conversation, ConversationCounts& counts) const;
+  void truncate(TokenizedDocument& document) const;
 
   ChatTemplate m_template;
   ChatSpec m_spec;

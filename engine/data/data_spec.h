@@ -1,12 +1,13 @@
-// What data a run trains on, as plain values; and what is told while it is prepared.
+// What data a run trains on, as plain values.
 #pragma once
 
 #include "base/file.h"
+#include "data/data_progress.h"
+#include "data/token_shard.h"
 #include "engine/chat.h"
 #include "engine/project.h"
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ struct SourceFormat {
 struct SourcePattern {
   std::string path; ///< a file, a folder (searched through), or a pattern with * ? [] and ** for any depth
   SourceFormat how = {};
+  std::size_t part = 0; ///< which part of a mixture it belongs to
 };
 
 /// How conversations become tokens.
@@ -38,26 +40,15 @@ struct ChatSpec {
 struct DataSpec {
   std::vector<SourcePattern> sources;
   ChatSpec chat;
+  /// By part of the mixture: the share of tokens that is drawn from it, in proportion to the others'. Empty: all
+  /// sources are one, in proportion to their sizes.
+  std::vector<double> weights;
   double validationFraction = 0.01; ///< share of documents that is held back, by the hash of their text
   Path cacheDirectory;              ///< where tokenized data is kept
   std::int64_t badRowLimit = 100;   ///< more unusable rows than this end the preparation
   /// The token behind each document; without it Tokenizer::endOfText().
   std::optional<std::int32_t> endOfText;
+  ShardLimits shards; ///< decides the order of batches
 };
-
-struct DataProgress {
-  enum class Phase {
-    Checking,   ///< reading the sources, to tell whether they changed; then the cache
-    Tokenizing, ///< documents to tokens
-  };
-  Phase phase = Phase::Checking;
-  Bytes done = 0;
-  Bytes total = 0;
-  std::int64_t documents = 0;
-  std::int64_t tokens = 0;
-};
-
-/// Called on the preparing thread now and then; false stops with an error of kind Interrupted.
-using DataProgressCallback = std::function<bool(const DataProgress&)>;
 
 } // namespace millrace

@@ -1,5 +1,7 @@
 #include "data/packed_rows.h"
 
+#include "data/shard_series.h"
+
 #include <algorithm>
 #include <cassert>
 #include <fmt/format.h>
@@ -20,6 +22,15 @@ void maskUnlearnt(std::span<const TokenRange> learnt, std::uint64_t token, std::
 
 } // namespace
 
+std::vector<std::uint64_t> documentsOf(const TokenShard& shard, double validationFraction, DocumentChoice choice) {
+  std::vector<std::uint64_t> chosen;
+  for (std::size_t i = 0; i < shard.documents().size(); ++i) {
+    const bool heldBack = isValidationDocument(shard.documents()[i].hash, validationFraction);
+    if (choice == DocumentChoice::All || heldBack == (choice == DocumentChoice::Validation)) chosen.push_back(i);
+  }
+  return chosen;
+}
+
 PackedRows::PackedRows(std::shared_ptr<const TokenShard> shard, std::vector<std::uint64_t> documents,
                        std::int64_t context, std::int32_t padding, Tail tail)
     : m_shard(std::move(shard)), m_documents(std::move(documents)), m_context(context), m_padding(padding) {
@@ -31,21 +42,43 @@ PackedRows::PackedRows(std::shared_ptr<const TokenShard> shard, std::vector<std:
     at += static_cast<std::uint64_t>(m_shard->length(document));
   }
   m_packedStart.push_back(at);
-  const auto total = static_cast<std::int64_t>(at);
-  const std::int64_t whole = total / context;
-  m_rows = tail == Tail::Pad || whole == 0 ? whole + (total % context > 0 ? 1 : 0) : whole;
+  m_rows = rowsOf(static_cast<std::int64_t>(at), context, tail);
 }
 
-MicroBatch PackedRows::makeBatch(std::int64_t rows) const {
-  const auto entries = static_cast<std::size_t>(rows * m_context);
+std::int64_t PackedRows::rowsOf(std::int64_t tokens, std::int64_t context, Tail tail) {
+  const std::int64_t whole = tokens / context;
+  return tail == Tail::Pad || whole == 0 ? whole + (tokens % context > 0 ? 1 : 0) : whole;
+}
+
+MicroBatch makeMicroBatch(std::int64_t rows, std::int64_t context) {
+  const auto entries = static_cast<std::size_t>(rows * context);
   MicroBatch batch;
   batch.rows = rows;
-  batch.context = m_context;
+  batch.context = context;
   batch.tokens.resize(entries);
   batch.targets.resize(entries);
   batch.positions.resize(entries);
   batch.documentStart.resize(entries);
   return batch;
+}
+
+std::size_t PackedRows::documentAt(std::uint64_t packed) const {
+  return static_cast<std::size_t>(std::upper_bound(m_packedStart.begin(), m_packedStart.end(), packed) -
+                                  m_packedStart.begin() - 1);
+}
+
+std::vector<std::uint16_t> PackedRows::setsOf(std::int64_t row) const {
+  std::vector<std::uint16_t> sets;
+  const auto rowStart = static_cast<std::uint64_t>(row * m_context);
+  const std::uint64_t rowEnd = std::min(rowStart + static_cast<std::uint64_t>(m_context), m_packedStart.back());
+  std::size_t document = documentAt(rowStart);
+  for (std::uint64_t packed = rowStart; packed < rowEnd; ++document) {
+    const std::uint64_t end = std::min(m_packedStart[document + 1], rowEnd);
+    sets.insert(sets.end(), end - packed, m_shard->documents()[m_documents[document]].set);
+    packed = end;
+  }
+  sets.resize(static_cast<std::size_t>(m_context));
+  return sets;
 }
 
 Status PackedRows::fill(std::int64_t row, MicroBatch& batch, std::int64_t slot) const {
@@ -55,8 +88,7 @@ Status PackedRows::fill(std::int64_t row, MicroBatch& batch, std::int64_t slot) 
   const std::size_t base = static_cast<std::size_t>(slot * m_context);
   std::vector<std::int32_t> ids;
   std::size_t at = 0; // in the row
-  auto document = static_cast<std::size_t>(std::upper_bound(m_packedStart.begin(), m_packedStart.end(), rowStart) -
-                                           m_packedStart.begin() - 1);
+  std::size_t document = documentAt(rowStart);
   for (std::uint64_t packed = rowStart; packed < rowEnd; ++document) {
     const std::uint64_t end = std::min(m_packedStart[document + 1], rowEnd);
     const auto count = static_cast<std::size_t>(end - packed);

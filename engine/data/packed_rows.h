@@ -13,6 +13,14 @@
 
 namespace millrace {
 
+/// An empty batch of this many rows, to be filled.
+MicroBatch makeMicroBatch(std::int64_t rows, std::int64_t context);
+
+enum class DocumentChoice { Training, Validation, All };
+
+/// Which documents of the shard these are, in order.
+std::vector<std::uint64_t> documentsOf(const TokenShard& shard, double validationFraction, DocumentChoice choice);
+
 class PackedRows {
  public:
   enum class Tail {
@@ -23,17 +31,24 @@ class PackedRows {
   PackedRows(std::shared_ptr<const TokenShard> shard, std::vector<std::uint64_t> documents, std::int64_t context,
              std::int32_t padding, Tail tail);
 
+  /// How many rows so many tokens give.
+  static std::int64_t rowsOf(std::int64_t tokens, std::int64_t context, Tail tail);
+
   std::int64_t rows() const { return m_rows; }
   std::int64_t context() const { return m_context; }
   std::int64_t tokens() const { return static_cast<std::int64_t>(m_packedStart.back()); }
+  const std::vector<std::string>& setNames() const { return m_shard->setNames(); }
   std::size_t documents() const { return m_documents.size(); }
 
-  /// An empty batch of this many rows, to be filled.
-  MicroBatch makeBatch(std::int64_t rows) const;
   /// Fills row `slot` of the batch with row `row`.
   Status fill(std::int64_t row, MicroBatch& batch, std::int64_t slot) const;
+  /// The set of the document at each position of a row; 0 where it is filled up.
+  std::vector<std::uint16_t> setsOf(std::int64_t row) const;
 
  private:
+  /// Which of the documents stands there in the row of all.
+  std::size_t documentAt(std::uint64_t packed) const;
+
   std::shared_ptr<const TokenShard> m_shard;
   std::vector<std::uint64_t> m_documents;
   std::vector<std::uint64_t> m_packedStart; ///< where each document begins in the row of all, and the end

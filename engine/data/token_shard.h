@@ -43,6 +43,14 @@ struct CachedCounts {
   std::int64_t otherSets = 0;         ///< rows of sets that were not asked for
   ConversationCounts conversations;
   bool operator==(const CachedCounts&) const = default;
+  CachedCounts& operator+=(const CachedCounts& other) {
+    badRows += other.badRows;
+    emptyDocuments += other.emptyDocuments;
+    repairedSequences += other.repairedSequences;
+    otherSets += other.otherSets;
+    conversations += other.conversations;
+    return *this;
+  }
 };
 
 /// A place between two records of the sources.
@@ -60,16 +68,23 @@ struct ShardPlace {
   CachedCounts counts; ///< from the beginning of the sources to the end of this shard
 };
 
+enum class ShardCheck {
+  Whole,  ///< the checksum of all and the range of the ids too
+  Tables, ///< the tokens are not read: they were checked before
+};
+
 /// Read-only and immutable; any thread.
 class TokenShard {
  public:
   /// Called with the bytes that were checked since the last call.
   using Progress = std::function<Status(Bytes)>;
 
-  /// Opens and checks everything: magic, version, sizes, key, checksums, order of documents and ranges, range of the
-  /// ids. Any failure but Interrupted means that the file is to be made anew.
+  /// Opens and checks magic, version, sizes, key, order of documents and ranges, and what `check` says. Any failure but
+  /// Interrupted means that the file is to be made anew.
   static Result<std::shared_ptr<const TokenShard>> open(FileSystem& files, const Path& path, const std::string& key,
-                                                        std::int64_t vocabularySize, const Progress& progress);
+                                                        std::int64_t vocabularySize,
+                                                        ShardCheck check = ShardCheck::Whole,
+                                                        const Progress& progress = {});
 
   std::int64_t tokens() const { return m_tokens; }
   const std::vector<CachedDocument>& documents() const { return m_documents; }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <optional>
 
 namespace millrace {
 
@@ -28,44 +27,69 @@ std::vector<std::size_t> cutIntoTasks(const std::vector<Item>& items, Size&& siz
   return starts;
 }
 
+RecordLimits recordLimitsFor(const Tokenizer& tokenizer) {
+  RecordLimits limits;
+  if (!tokenizer.worksByLine()) limits.fragment = limits.document;
+  return limits;
+}
+
 /// Conversations cost more than their bytes: they are rendered several times.
-Bytes sizeOf(const SourceDocument& document) {
-  if (!document.conversation) return static_cast<Bytes>(document.text.size() + 64);
-  return static_cast<Bytes>(4 * document.conversation->contents().size() + 4096);
+Bytes costOf(const RecordBatches::Part& part) {
+  if (!part.document.conversation) return static_cast<Bytes>(part.document.text.size() + 64);
+  return static_cast<Bytes>(4 * part.document.conversation->contents().size() + 4096);
 }
 
 } // namespace
 
-RecordBatches::RecordBatches(FileSystem& files, ThreadPool& pool, Log& log, std::vector<SourceFile> sources,
-                             RecordLimits limits, std::int64_t badRowLimit)
-    : m_pool(pool), m_reader(files, std::move(sources), limits), m_judge(m_reader.sources(), badRowLimit, log) {}
+RecordBatches::RecordBatches(FileSystem& files, PacedPool& pool, Log& log, std::vector<SourceFile> sources,
+                             RecordLimits limits, std::int64_t badRowLimit, const SourcePosition& from,
+                             const CachedCounts& before)
+    : m_pool(pool),
+      m_firstFile(std::min<std::size_t>(from.file, sources.size())),
+      m_reader(files, {sources.begin() + static_cast<std::ptrdiff_t>(m_firstFile), sources.end()}, limits),
+      m_judge(m_reader.sources(), badRowLimit - before.badRows, log),
+      m_counts(before),
+      m_badBefore(before.badRows),
+      m_position(from),
+      m_skip(from.record) {}
 
-Result<std::vector<SourceDocument>> RecordBatches::next() {
-  std::vector<SourceDocument> parts;
+std::optional<std::string> RecordBatches::hashOf(std::size_t file) const {
+  if (file < m_firstFile || file - m_firstFile >= m_reader.hashes().size()) return std::nullopt;
+  return m_reader.hashes()[file - m_firstFile];
+}
+
+/// False when there is none left.
+Result<bool> RecordBatches::read(std::vector<RawRecord>& records, std::vector<Place>& places) {
+  const Bytes wanted = batchBytesPerThread * m_pool.threads();
+  for (Bytes size = 0; size < wanted && records.size() < batchRecords;) {
+    RawRecord record;
+    MILLRACE_TRY(const bool got, m_reader.next(record));
+    if (!got) break;
+    size += static_cast<Bytes>(record.bytes.size());
+    if (m_skip > 0 && record.file == 0) {
+      --m_skip;
+      continue;
+    }
+    const std::uint64_t file = m_firstFile + record.file;
+    m_position = {file, file == m_position.file ? m_position.record + 1 : 1};
+    places.push_back({record.file, record.line, record.first, record.last, m_position});
+    records.push_back(std::move(record));
+  }
+  return !records.empty();
+}
+
+Result<std::vector<RecordBatches::Part>> RecordBatches::next() {
+  std::vector<Part> parts;
   while (parts.empty()) {
     std::vector<RawRecord> records;
-    const Bytes wanted = batchBytesPerThread * m_pool.threads();
-    for (Bytes size = 0; size < wanted && records.size() < batchRecords;) {
-      RawRecord record;
-      MILLRACE_TRY(const bool got, m_reader.next(record));
-      if (!got) break;
-      size += static_cast<Bytes>(record.bytes.size());
-      records.push_back(std::move(record));
-    }
-    if (records.empty()) {
+    std::vector<Place> places;
+    MILLRACE_TRY(const bool any, read(records, places));
+    if (!any) {
       MILLRACE_CHECK(m_judge.finish());
       break;
     }
     const auto starts =
         cutIntoTasks(records, [](const RawRecord& record) { return static_cast<Bytes>(record.bytes.size() + 64); });
-    struct Place {
-      std::size_t file;
-      std::int64_t line;
-      bool first;
-      bool last;
-    };
-    std::vector<Place> places;
-    for (const RawRecord& record : records) places.push_back({record.file, record.line, record.first, record.last});
     std::vector<DecodedRecord> decoded(records.size());
     m_pool.parallelFor(static_cast<std::int64_t>(starts.size()) - 1, [&](std::int64_t task) {
       const auto t = static_cast<std::size_t>(task);
@@ -74,117 +98,107 @@ Result<std::vector<SourceDocument>> RecordBatches::next() {
     });
     for (std::size_t i = 0; i < decoded.size(); ++i) {
       MILLRACE_CHECK(m_judge.judge(places[i].file, places[i].line, decoded[i]));
+      m_counts.badRows = m_badBefore + m_judge.bad();
       m_counts.repairedSequences += decoded[i].repaired;
       if (decoded[i].kind == DecodedRecord::Kind::Empty) ++m_counts.emptyDocuments;
+      if (decoded[i].kind == DecodedRecord::Kind::OtherSet) ++m_counts.otherSets;
       if (decoded[i].kind == DecodedRecord::Kind::Document)
-        parts.push_back({std::move(decoded[i].text), std::move(decoded[i].conversation), std::move(decoded[i].set),
-                         places[i].file, places[i].line, places[i].first, places[i].last});
+        parts.push_back({{std::move(decoded[i].text), std::move(decoded[i].conversation), std::move(decoded[i].set),
+                          places[i].file, places[i].line, places[i].first, places[i].last},
+                         places[i].next,
+                         m_counts});
     }
   }
-  m_counts.badRows = m_judge.bad();
-  m_counts.otherSets = m_judge.ofOtherSets();
   return parts;
 }
 
 Status RecordBatches::refuse(const SourceDocument& document, const std::string& problem) {
   MILLRACE_CHECK(m_judge.count(document.file, document.line, problem));
-  m_counts.badRows = m_judge.bad();
+  m_counts.badRows = m_badBefore + m_judge.bad();
   return {};
 }
 
-namespace {
+TokenStream::TokenStream(FileSystem& files, PacedPool& pool, Log& log, std::vector<SourceFile> sources,
+                         std::int64_t badRowLimit, const Tokenizer& tokenizer,
+                         std::shared_ptr<const ConversationTokens> chat, std::int32_t endOfText,
+                         const SourcePosition& from, const CachedCounts& before)
+    : m_pool(pool),
+      m_batches(files, pool, log, std::move(sources), recordLimitsFor(tokenizer), badRowLimit, from, before),
+      m_tokens(tokenizer, std::move(chat)),
+      m_endOfText(endOfText) {}
 
-/// Hands pieces of documents to the writer in the order of the sources, with what belongs between documents.
-class DocumentWriter {
- public:
-  DocumentWriter(TokenShardWriter& writer, std::int32_t endOfText) : m_writer(writer), m_endOfText(endOfText) {}
+CachedCounts TokenStream::counts() const {
+  CachedCounts counts = m_batches.counts();
+  counts.emptyDocuments += m_emptyEncodings;
+  counts.conversations += m_conversations;
+  return counts;
+}
 
-  Status add(const TokenizedPiece& piece, std::span<const std::int32_t> ids, const std::string& set) {
-    if (piece.first) {
-      // Of a document that comes in parts the first part decides; others may not be in memory together with it.
-      m_facts = piece.facts;
-      m_facts.set = m_sets.indexOf(set);
-      m_start = m_writer.tokens();
+Result<const TokenPiece*> TokenStream::peek() {
+  bool ended = false;
+  while (m_pieces.empty() && !ended) {
+    MILLRACE_TRY(const auto parts, m_batches.next());
+    ended = parts.empty();
+    MILLRACE_CHECK(encode(parts));
+  }
+  return m_pieces.empty() ? nullptr : &m_pieces.front();
+}
+
+Status TokenStream::encode(const std::vector<RecordBatches::Part>& parts) {
+  const auto starts = cutIntoTasks(parts, costOf);
+  std::vector<TokenizedRecord> records(parts.size());
+  std::vector<Status> outcomes(starts.size() - 1);
+  m_pool.parallelFor(static_cast<std::int64_t>(outcomes.size()), [&](std::int64_t task) {
+    const auto t = static_cast<std::size_t>(task);
+    for (std::size_t i = starts[t]; i < starts[t + 1] && outcomes[t]; ++i)
+      outcomes[t] =
+          m_tokens.tokenize(parts[i].document).map([&](TokenizedRecord record) { records[i] = std::move(record); });
+  });
+  for (const Status& outcome : outcomes) MILLRACE_CHECK(outcome);
+  std::int64_t refused = 0; // of these parts, whose counts do not know of it
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!records[i].problem.empty()) {
+      MILLRACE_CHECK(m_batches.refuse(parts[i].document, records[i].problem));
+      ++refused;
+    }
+    m_conversations += records[i].counts;
+    add(parts[i], std::move(records[i]), refused);
+  }
+  return {};
+}
+
+void TokenStream::add(const RecordBatches::Part& part, TokenizedRecord record, std::int64_t refused) {
+  bool beginsRecord = true;
+  for (TokenizedDocument& document : record.documents) {
+    // Of a document that comes in parts the first part decides; others may not be in memory together with it.
+    const bool first = part.document.first, last = part.document.last;
+    if (first) {
+      m_facts = std::move(document.facts);
+      m_begun = false;
     } else {
-      m_facts.textBytes += piece.facts.textBytes;
+      m_facts.textBytes += document.facts.textBytes;
     }
-    MILLRACE_CHECK(m_writer.append(ids));
-    if (!piece.last) return {};
-    if (m_writer.tokens() == m_start) {
-      ++m_empty;
-      return {};
-    }
-    if (!piece.complete) MILLRACE_CHECK(m_writer.append(std::span(&m_endOfText, 1)));
-    m_writer.endDocument(m_facts);
-    return {};
+    const bool begins = !m_begun;
+    m_begun = m_begun || !document.ids.empty();
+    if (last && !m_begun) ++m_emptyEncodings;
+    if (!m_begun) continue;
+    if (last && !record.complete) document.ids.push_back(m_endOfText);
+    if (document.ids.empty()) continue;
+    TokenPiece piece;
+    piece.ids = std::move(document.ids);
+    piece.first = begins;
+    piece.last = last;
+    piece.beginsRecord = beginsRecord;
+    piece.facts = m_facts;
+    piece.set = part.document.set;
+    piece.next = part.next;
+    piece.counts = part.counts;
+    piece.counts.badRows += refused;
+    piece.counts.emptyDocuments += m_emptyEncodings;
+    piece.counts.conversations += m_conversations;
+    m_pieces.push_back(std::move(piece));
+    beginsRecord = false;
   }
-  std::int64_t empty() const { return m_empty; }
-  std::span<const std::string> setNames() const { return m_sets.names(); }
-
- private:
-  TokenShardWriter& m_writer;
-  std::int32_t m_endOfText;
-  SetNames m_sets;
-  DocumentFacts m_facts; ///< of the document that is open
-  std::int64_t m_start = 0;
-  std::int64_t m_empty = 0;
-};
-
-} // namespace
-
-Status tokenizeSources(FileSystem& files, ThreadPool& pool, Log& log, const std::vector<SourceFile>& sources,
-                       const std::vector<std::string>& expectedHashes, std::int64_t badRowLimit,
-                       const Tokenizer& tokenizer, std::shared_ptr<const ConversationTokens> chat,
-                       std::int32_t endOfText, const DataProgressCallback& progress, Bytes totalBytes,
-                       TokenShardWriter& writer) {
-  RecordLimits limits;
-  if (!tokenizer.worksByLine()) limits.fragment = limits.document;
-  RecordBatches batches(files, pool, log, sources, limits, badRowLimit);
-  const DocumentTokens tokens(tokenizer, std::move(chat));
-  DocumentWriter documents(writer, endOfText);
-  ConversationCounts conversations;
-  for (;;) {
-    MILLRACE_TRY(const auto parts, batches.next());
-    if (parts.empty()) break;
-    const auto starts = cutIntoTasks(parts, [](const SourceDocument& part) { return sizeOf(part); });
-    std::vector<TokenizedPieces> tokenized(starts.size() - 1);
-    std::vector<Status> outcomes(tokenized.size());
-    pool.parallelFor(static_cast<std::int64_t>(tokenized.size()), [&](std::int64_t task) {
-      const auto t = static_cast<std::size_t>(task);
-      for (std::size_t i = starts[t]; i < starts[t + 1] && outcomes[t]; ++i)
-        outcomes[t] = tokens.append(parts[i], tokenized[t]);
-    });
-    for (std::size_t t = 0; t < tokenized.size(); ++t) {
-      MILLRACE_CHECK(outcomes[t]);
-      const TokenizedPieces& found = tokenized[t];
-      conversations += found.counts;
-      std::size_t from = 0, piece = 0;
-      for (std::size_t i = starts[t]; i < starts[t + 1]; ++i) {
-        const std::size_t slot = i - starts[t];
-        if (!found.problems[slot].empty()) MILLRACE_CHECK(batches.refuse(parts[i], found.problems[slot]));
-        for (; piece < found.ends[slot]; ++piece) {
-          const std::size_t end = found.pieces[piece].end;
-          MILLRACE_CHECK(
-              documents.add(found.pieces[piece], std::span(found.ids).subspan(from, end - from), parts[i].set));
-          from = end;
-        }
-      }
-    }
-    const DataProgress now{DataProgress::Phase::Tokenizing, batches.reader().bytesRead(), totalBytes,
-                           writer.documents(), writer.tokens()};
-    if (progress && !progress(now)) return failure(ErrorKind::Interrupted, "the preparation of the data was stopped");
-  }
-  for (std::size_t i = 0; i < sources.size(); ++i)
-    if (batches.reader().hashes()[i] != expectedHashes[i])
-      return failed(
-          fmt::format("{}: changed while it was read; start again when it is complete", sources[i].path.string()));
-  ShardPlace place;
-  place.counts = batches.counts();
-  place.counts.emptyDocuments += documents.empty();
-  place.counts.conversations = conversations;
-  if (writer.documents() == 0)
-    return tl::unexpected<Error>(noDocuments(sources.size(), place.counts, batches.otherSets()));
-  return writer.finish(place, documents.setNames());
 }
 
 } // namespace millrace

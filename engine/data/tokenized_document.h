@@ -22,6 +22,12 @@ struct DocumentFacts {
   std::vector<TokenRange> learnt; ///< ascending, not touching; empty where wholeLearnt
 };
 
+/// A document as tokens.
+struct TokenizedDocument {
+  std::vector<std::int32_t> ids;
+  DocumentFacts facts;
+};
+
 /// What became of conversations that are not taken as they are.
 struct ConversationCounts {
   std::int64_t truncated = 0;     ///< over-long, or parts of such: their ends are missing

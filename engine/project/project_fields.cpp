@@ -90,6 +90,9 @@ void addModelAndData(FieldTable& table, const Project& project) {
                "What the files are; auto goes by a file's ending and its first rows.");
   table.text(basic, "data.sources.text_field", DataSourceSpec().textField, {},
              "Which field of each object of a .jsonl holds the text.");
+  table.number(advanced, "data.sources.weight", std::nullopt, 1e-9, 1e9, "",
+               "Share of tokens that is drawn from this source, in proportion to the others'; without weights sources "
+               "count by their sizes.");
   table.text(basic, "data.sources.separator", DataSourceSpec().separator, {},
              "A line that ends a document in a .txt; empty: a file is one document.");
   table.add(advanced, "data.sources.sets", FieldKind::Texts,

@@ -63,6 +63,10 @@ Result<DataSourceSpec> readSource(const Json& value, const std::string& prefix, 
   isFor("text_field", source.format == DataFormat::Jsonl, "format jsonl");
   isFor("separator", source.format == DataFormat::Text, "format txt");
   isFor("sets", source.format != DataFormat::Text, "rows of JSON");
+  if (reader.has("weight")) {
+    const ProjectField& field = *findProjectField("data.sources.weight");
+    source.weight = reader.number("weight", 1, field.leastNumber, field.mostNumber);
+  }
   if (source.textField.empty()) reader.problem("text_field", "is empty, expected the name of a field");
   if (source.separator.find('\n') != std::string::npos)
     reader.problem("separator", "holds a line end, expected the text of one line");
@@ -158,6 +162,10 @@ Result<DataConfig> readDataSection(const Json& section, const SectionContext& co
     reader.problem("sources", fmt::format("is {}, expected a path, an object with a path, or a list of these",
                                           sources.type_name()));
   }
+  for (std::size_t i = 1; i < data.sources.size(); ++i)
+    if (data.sources[i].weight.has_value() != data.sources[0].weight.has_value())
+      reader.problem(fmt::format("sources.{}.weight", data.sources[i].weight ? 0 : i),
+                     "is missing, but another source has a weight: give each source one, or none");
   if (data.sources.empty()) reader.problem("sources", "is missing, expected the text to learn from");
   data.validationFraction = reader.number("validation_fraction", data.validationFraction);
   if (reader.has("cache")) data.cache = path(reader, "cache", context);

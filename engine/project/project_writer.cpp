@@ -28,6 +28,7 @@ Json dataJson(const DataConfig& data) {
     if (any || source.format == DataFormat::Jsonl) entry["text_field"] = source.textField;
     if (any || source.format == DataFormat::Text) entry["separator"] = source.separator;
     if (source.format != DataFormat::Text && !source.sets.empty()) entry["sets"] = source.sets;
+    if (source.weight) entry["weight"] = *source.weight;
     sources.push_back(std::move(entry));
   }
   Json json = {{"sources", std::move(sources)}, {"validation_fraction", data.validationFraction}};

@@ -28,6 +28,18 @@ double number(JsonReader& reader, const std::string& key) {
   return value.value_or(0);
 }
 
+Result<std::vector<SetLoss>> readSets(const Json& sets, const std::string& source) {
+  std::vector<SetLoss> read;
+  if (!sets.is_array()) return read;
+  for (const Json& set : sets) {
+    JsonReader reader(set, source, "sets.");
+    read.push_back({reader.text("name", ""), number(reader, "loss"), number(reader, "perplexity"),
+                    number(reader, "bits_per_byte"), reader.integer("targets", 0, 0, INT64_MAX)});
+    MILLRACE_CHECK(reader.status());
+  }
+  return read;
+}
+
 struct Writer {
   Json& json;
   void operator()(const StateChanged& body) const {
@@ -46,6 +58,12 @@ struct Writer {
     json["perplexity"] = numberToJson(body.perplexity);
     json["bits_per_byte"] = numberToJson(body.bitsPerByte);
     json["best"] = body.best;
+    for (const SetLoss& set : body.sets)
+      json["sets"].push_back({{"name", set.name},
+                              {"loss", numberToJson(set.loss)},
+                              {"perplexity", numberToJson(set.perplexity)},
+                              {"bits_per_byte", numberToJson(set.bitsPerByte)},
+                              {"targets", set.targets}});
   }
   void operator()(const Sample& body) const {
     json["event"] = "sample";
@@ -108,8 +126,10 @@ Result<RunEvent> eventFromJson(const Json& json, const std::string& source) {
   } else if (kind == "step") {
     MILLRACE_TRY(event.body, metricsFromJson(json, source));
   } else if (kind == "evaluation") {
-    event.body = Evaluation{number(reader, "loss"), number(reader, "perplexity"), number(reader, "bits_per_byte"),
-                            reader.boolean("best", false)};
+    Evaluation evaluation{number(reader, "loss"), number(reader, "perplexity"), number(reader, "bits_per_byte"),
+                          reader.boolean("best", false)};
+    MILLRACE_TRY(evaluation.sets, readSets(reader.value("sets"), source));
+    event.body = std::move(evaluation);
   } else if (kind == "sample") {
     event.body = Sample{reader.text("prompt", ""), reader.text("text", "")};
   } else if (kind == "checkpoint") {

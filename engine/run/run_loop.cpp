@@ -39,7 +39,11 @@ RunLoop::RunLoop(FileSystem& files, const RunDescription& description, PreparedR
       m_gauge(gauge),
       m_log(log),
       m_tokensPerStep(description.project.training.tokensPerStep()),
-      m_lastSave(Clock::now()) {}
+      m_lastSave(Clock::now()) {
+  const auto waiting = [this](const DataProgress& now) { return waitForData(now); };
+  m_run.source->setWaiting(waiting);
+  m_run.validation->setWaiting(waiting);
+}
 
 std::int64_t RunLoop::totalSteps() const {
   const TrainingLength& length = m_project.training.length;
@@ -101,14 +105,49 @@ double RunLoop::learningRateOf(std::int64_t step) const {
   return learningRate(schedule, step, total);
 }
 
+bool RunLoop::waitForData(const DataProgress& now) {
+  if (!m_beforeWaiting) {
+    m_waitingSince = Clock::now();
+    m_beforeWaiting = m_gauge.state;
+    setState(RunState::Paused,
+             fmt::format("waiting for data: {} of {} tokenized", formatBytes(now.done), formatBytes(now.total)));
+  }
+  return !m_requests.stopping();
+}
+
+void RunLoop::passed(const std::vector<double>& passes) {
+  for (std::size_t i = 0; i < passes.size(); ++i)
+    if (i < m_passes.size() && std::floor(passes[i]) > std::floor(m_passes[i]))
+      m_log.info("{} has been gone over {} times", m_project.data.sources[i].paths.front().string(),
+                 static_cast<std::int64_t>(passes[i]));
+  m_passes = passes;
+}
+
+void RunLoop::waitedForData() {
+  if (!m_beforeWaiting) return;
+  if (m_clock.running()) m_dataSeconds += secondsSince(m_waitingSince);
+  setState(*m_beforeWaiting);
+  m_beforeWaiting.reset();
+}
+
 Result<RunLoop::Global> RunLoop::nextBatch() {
+  const Status tokenizing = m_run.dataset->failure();
+  m_dataFailed = !tokenizing;
+  MILLRACE_CHECK(tokenizing);
+  MILLRACE_CHECK(tellData(m_run, m_log));
   Global global;
   global.cursor = m_run.source->cursor();
   for (std::int64_t m = 0; m < m_project.training.microBatches; ++m) {
     if (m_requests.stopping()) return failure(ErrorKind::Interrupted, "stopped on request");
-    MILLRACE_TRY(MicroBatch batch, m_run.source->next(m_project.training.microBatch));
-    global.microBatches.push_back(std::move(batch));
+    Result<MicroBatch> batch = m_run.source->next(m_project.training.microBatch);
+    waitedForData();
+    if (!batch) {
+      m_dataFailed = !m_run.dataset->failure();
+      return tl::unexpected<Error>(std::move(batch.error()));
+    }
+    global.microBatches.push_back(std::move(*batch));
   }
+  if (m_project.data.sources.front().weight) global.passes = m_run.source->passes();
   return global;
 }
 
@@ -131,6 +170,10 @@ Status RunLoop::train() {
   const Status outcome = trainToEnd();
   // Wherever a stop was heard, what has been trained is saved.
   if (!outcome && outcome.error().kind == ErrorKind::Interrupted) return interrupted();
+  if (!outcome && m_dataFailed) {
+    // What the run has learnt so far is as good as it was.
+    if (const Status saving = saveNow(); !saving) m_log.warning("{}", saving.error().message);
+  }
   return outcome;
 }
 
@@ -183,7 +226,9 @@ Status RunLoop::trainStep(const Global& current, const Global& next) {
     state.discardedInRow = 0;
     state.lossAverage = state.lossAverage ? *state.lossAverage * 0.98 + outcome.loss * 0.02 : outcome.loss;
   }
-  const StepMetrics metrics = metricsOf(outcome, seconds, rate, before);
+  StepMetrics metrics = metricsOf(outcome, seconds, rate, before);
+  metrics.passes = current.passes;
+  passed(current.passes);
   m_gauge.step = state.step;
   m_gauge.loss = outcome.loss;
   m_gauge.tokensPerSecond = metrics.tokensPerSecond;
@@ -254,7 +299,7 @@ StepMetrics RunLoop::metricsOf(const StepOutcome& outcome, double seconds, doubl
   metrics.stalls.waitWeights = stalled(compute, before.compute, Stall::Weights) - forOptimizer;
   metrics.stalls.waitCopyOut =
       stalled(compute, before.compute, Stall::Gradients) + stalled(compute, before.compute, Stall::Activations);
-  metrics.stalls.waitData = stalled(compute, before.compute, Stall::Data);
+  metrics.stalls.waitData = stalled(compute, before.compute, Stall::Data) + std::exchange(m_dataSeconds, 0);
   metrics.boundSeconds = m_run.rates.measured ? m_run.time.bound : 0;
   metrics.predictedSeconds = m_run.time.seconds * m_correction.value_or(1);
   const double ratio = seconds / std::max(m_run.time.seconds, 1e-9);
@@ -286,6 +331,7 @@ Status RunLoop::waitWhilePaused() {
   if (!m_requests.paused()) return {};
   m_run.trainer->applyPending();
   const StepClock::Stop outside(m_clock);
+  m_run.dataset->setPaused(true);
   setState(RunState::Paused, "on request");
   while (m_requests.paused() && !m_requests.stopping()) {
     m_requests.waitWhilePaused();
@@ -294,20 +340,26 @@ Status RunLoop::waitWhilePaused() {
       setState(RunState::Paused, "on request");
     }
   }
+  m_run.dataset->setPaused(false);
   if (m_requests.stopping()) return failure(ErrorKind::Interrupted, "stopped on request");
   setState(RunState::Running);
   return {};
 }
 
 Status RunLoop::evaluateNow() {
-  if (m_run.validation->rows() == 0 || m_run.state.evaluatedStep == m_run.state.step) return {};
+  if (m_project.data.validationFraction == 0 || m_run.state.evaluatedStep == m_run.state.step) return {};
+  const Result<bool> any = m_run.validation->hasRows();
+  waitedForData();
+  MILLRACE_CHECK(any);
+  if (!*any) return {};
   setState(RunState::Evaluating);
   m_run.trainer->applyPending();
   const StepClock::Stop outside(m_clock);
   TrainerState& state = m_run.state;
-  MILLRACE_TRY(const EvaluationResult result,
-               evaluate(m_run.trainer->runner(), *m_run.validation, m_project.evaluation.rows,
-                        [this] { return m_requests.stopping(); }));
+  Result<EvaluationResult> evaluated = evaluate(m_run.trainer->runner(), *m_run.validation, m_project.evaluation.rows,
+                                                [this] { return m_requests.stopping(); });
+  waitedForData();
+  MILLRACE_TRY(const EvaluationResult result, std::move(evaluated));
   state.evaluatedStep = state.step;
   const bool best =
       std::isfinite(result.loss) && (!state.bestValidationLoss || result.loss < *state.bestValidationLoss);
@@ -318,7 +370,7 @@ Status RunLoop::evaluateNow() {
   } else {
     ++state.evaluationsWithoutImprovement;
   }
-  (void)report(Evaluation{result.loss, result.perplexity, result.bitsPerByte, best});
+  (void)report(Evaluation{result.loss, result.perplexity, result.bitsPerByte, best, result.sets});
   if (m_project.evaluation.earlyStop > 0 && state.evaluationsWithoutImprovement == m_project.evaluation.earlyStop)
     m_log.info("validation loss has not improved for {} evaluations: training ends early",
                state.evaluationsWithoutImprovement);

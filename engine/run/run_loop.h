@@ -39,9 +39,16 @@ class RunLoop {
   struct Global { ///< a global batch and where the data stood before it
     std::vector<MicroBatch> microBatches;
     DataCursor cursor;
+    std::vector<double> passes; ///< over each source behind it, where they are drawn from by weight
   };
   Status trainToEnd();
   Result<Global> nextBatch();
+  /// Notes how far the sources are, and tells when one begins again.
+  void passed(const std::vector<double>& passes);
+  /// Told while data is waited for; whether to go on waiting.
+  bool waitForData(const DataProgress& now);
+  /// Data is there: the state is what it was before the wait.
+  void waitedForData();
   std::int64_t totalSteps() const;
   bool finished() const;
   /// The same; for a length in hours the guess that follows from the pace so far.
@@ -94,7 +101,12 @@ class RunLoop {
   Log& m_log;
 
   const std::int64_t m_tokensPerStep;
-  DataCursor m_cursor; ///< where the next batch to be trained on begins
+  DataCursor m_cursor;                     ///< where the next batch to be trained on begins
+  std::optional<RunState> m_beforeWaiting; ///< while data is waited for
+  std::chrono::steady_clock::time_point m_waitingSince;
+  double m_dataSeconds = 0; ///< of waiting, not yet told by a step
+  bool m_dataFailed = false;
+  std::vector<double> m_passes; ///< of the last step
   StepClock m_clock;
   std::chrono::steady_clock::time_point m_lastSave;
   std::optional<TrainerState> m_saved; ///< what the last checkpoint holds

@@ -157,14 +157,22 @@ class Preparation {
   Status prepareData() {
     m_say("reading the data");
     MILLRACE_TRY(m_run.dataset,
-                 prepareDataset(m_files, *m_run.pool, m_log, dataSpecOf(m_description), *m_run.tokenizer, progress()));
-    const DatasetSummary& summary = m_run.dataset->summary();
-    m_say(fmt::format("{} documents, {} tokens to train on, {} held back for validation",
-                      formatCount(summary.documents), formatCount(summary.trainingTokens),
-                      formatCount(summary.validationTokens)));
+                 openDataset(m_files, *m_run.pool, m_log, dataSpecOf(m_description), *m_run.tokenizer, progress()));
     MILLRACE_TRY(m_run.source, m_run.dataset->trainingSource(m_project.training.context,
                                                              static_cast<std::uint64_t>(m_project.training.seed)));
     MILLRACE_TRY(m_run.validation, m_run.dataset->validationReader(m_project.training.context));
+    m_run.source->setWaiting(progress());
+    m_run.validation->setWaiting(progress());
+    if (m_project.training.length.unit == LengthUnit::Epochs) {
+      m_say("a length in epochs is known when all data is tokenized: waiting for it");
+      MILLRACE_CHECK(m_run.dataset->waitUntilComplete(progress()));
+    }
+    // What is wrong with the data is told before memory is taken; the rest is tokenized while the run trains.
+    MILLRACE_CHECK(m_run.source->seek({}));
+    MILLRACE_CHECK(tellData(m_run, m_log));
+    if (!m_run.dataTold)
+      m_say(fmt::format("training begins with the first {} tokens, while the rest of the data is tokenized",
+                        formatCount(m_run.dataset->summary().trainingTokens)));
     return {};
   }
 
@@ -205,7 +213,7 @@ class Preparation {
   Status loadState(bool resume) {
     TrainerState& state = m_run.state;
     const std::string config = fingerprintOf(m_description);
-    const std::string data = m_run.dataset->summary().fingerprint;
+    const std::string data = m_run.dataset->fingerprint();
     MILLRACE_TRY(const std::vector<CheckpointEntry> saved, m_checkpoints.list());
     if (resume && saved.empty())
       m_log.warning("there is no checkpoint in {}: training starts anew, at its first step",
@@ -288,9 +296,12 @@ ChatSpec chatSpecOf(const Project& project) {
 
 DataSpec dataSpecOf(const Project& project) {
   DataSpec spec;
-  for (const DataSourceSpec& source : project.data.sources)
+  for (std::size_t i = 0; i < project.data.sources.size(); ++i) {
+    const DataSourceSpec& source = project.data.sources[i];
     for (const Path& path : source.paths)
-      spec.sources.push_back({path.string(), {source.format, source.textField, source.separator, source.sets}});
+      spec.sources.push_back({path.string(), {source.format, source.textField, source.separator, source.sets}, i});
+    if (source.weight) spec.weights.push_back(*source.weight);
+  }
   spec.chat = chatSpecOf(project);
   spec.validationFraction = project.data.validationFraction;
   spec.cacheDirectory = cacheDirectory(project);
@@ -389,6 +400,16 @@ Result<RunDescription> readRunDescription(FileSystem& files, const RunDirectory&
                                ? companionsOf(files, description.project, description.warnings)
                                : readCompanions(files, saved.back().path, saved.back().path, description.warnings);
   return description;
+}
+
+Status tellData(PreparedRun& run, Log& log) {
+  if (run.dataTold || !run.dataset->complete()) return {};
+  run.dataTold = true;
+  MILLRACE_CHECK(run.dataset->waitUntilComplete({}));
+  const DatasetSummary summary = run.dataset->summary();
+  log.info("{} documents, {} tokens to train on, {} held back for validation", formatCount(summary.documents),
+           formatCount(summary.trainingTokens), formatCount(summary.validationTokens));
+  return {};
 }
 
 Result<PreparedRun> prepareRun(FileSystem& files, const RunDescription& description, const RunDirectory& directory,

@@ -52,22 +52,27 @@ struct PreparedRun {
   std::string tokenizerText;
   std::string configText; ///< config.json of the model
   std::unique_ptr<Tokenizer> tokenizer;
-  std::optional<Dataset> dataset;
+  std::unique_ptr<ThreadPool> pool;
+  std::optional<Dataset> dataset; ///< tokenizes with the two above
+  bool dataTold = false;          ///< that all of it is tokenized
   std::unique_ptr<BatchSource> source;
   std::unique_ptr<ValidationReader> validation;
   MemoryPlan plan;
   StepTime time;   ///< of a step, as the plan predicts it
   StepRates rates; ///< that it is predicted from
-  std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<Device> device;
   std::unique_ptr<Trainer> trainer;
   std::unique_ptr<GpuMonitor> gpuMonitor; ///< null: the CPU computes
   TrainerState state;                     ///< of the checkpoint, or of the beginning
 };
 
-/// Takes long: trains the tokenizer, tokenises, allocates, loads. With resume the state is that of the newest good
-/// checkpoint, and the beginning's when there is none yet. say: progress in words. Errors as they come; Interrupted
-/// when requests say stop.
+/// Once all data is tokenized: tells what it is and what was wrong with it, the first time. BadInput when there is
+/// nothing to learn from in it.
+Status tellData(PreparedRun& run, Log& log);
+
+/// Takes long: trains the tokenizer, tokenizes what the first step needs, allocates, loads. With resume the state is
+/// that of the newest good checkpoint, and the beginning's when there is none yet. say: progress in words. Errors as
+/// they come; Interrupted when requests say stop.
 Result<PreparedRun> prepareRun(FileSystem& files, const RunDescription& description, const RunDirectory& directory,
                                CheckpointStore& checkpoints, bool resume, const RunRequests& requests, Log& log,
                                const std::function<void(const std::string&)>& say);

@@ -31,6 +31,8 @@ class StepClock {
     StepClock& m_clock;
   };
 
+  bool running() const { return m_stops == 0; }
+
   /// Seconds since the last call, or since the beginning. For a running clock.
   double take() {
     const double seconds = std::exchange(m_seconds, 0.0) + sinceStart();

@@ -75,6 +75,7 @@ Json metricsToJson(const StepMetrics& metrics) {
                     {"data", numberToJson(metrics.stalls.waitData)}};
   json["peak"] = {{"device", metrics.peak.device}, {"host", metrics.peak.host}};
   json["planned"] = {{"device", metrics.planned.device}, {"host", metrics.planned.host}};
+  for (const double passes : metrics.passes) json["passes"].push_back(numberToJson(passes));
   if (metrics.gpu) {
     json["gpu"] = Json::object();
     for (const auto& [key, member] : gpuKeys)
@@ -131,6 +132,13 @@ Result<StepMetrics> metricsFromJson(const Json& json, const std::string& source)
     tiers.read("device", memory->device);
     tiers.read("host", memory->host);
     MILLRACE_CHECK(tiers.status());
+  }
+  const Json& passes = reader.reader().value("passes");
+  if (!passes.is_null() && !passes.is_array()) reader.reader().problem("passes", "is not a list");
+  for (std::size_t i = 0; passes.is_array() && i < passes.size(); ++i) {
+    const auto number = numberFromJson(passes[i]);
+    if (!number) reader.reader().problem("passes", "holds something that is no number");
+    metrics.passes.push_back(number.value_or(0));
   }
   if (reader.reader().has("gpu")) {
     StepReader gpu(reader.reader().object("gpu"), source, "gpu.");

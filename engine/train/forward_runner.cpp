@@ -169,14 +169,13 @@ void ForwardRunner::runForward(const MicroBatch& microBatch, const std::function
   }
 }
 
-std::vector<float> ForwardRunner::fetchLogits(std::int64_t rows) {
-  std::vector<float> logits(static_cast<std::size_t>(rows * m_spec.vocabulary));
+std::vector<float> ForwardRunner::fetchWorkspace(Bytes offset, std::int64_t count) {
+  std::vector<float> values(static_cast<std::size_t>(count));
   Stream& copyOut = *m_streams.copyOut;
   copyOut.wait(m_streams.compute->record(), Stall::Order);
-  copyOut.copy(logits.data(), m_workspace + HeadLayout(m_spec, shape()).logits,
-               static_cast<Bytes>(logits.size() * sizeof(float)));
+  copyOut.copy(values.data(), m_workspace + offset, static_cast<Bytes>(values.size() * sizeof(float)));
   copyOut.synchronize();
-  return logits;
+  return values;
 }
 
 ForwardRunner::Loss ForwardRunner::loss(const MicroBatch& microBatch) {
@@ -188,6 +187,22 @@ ForwardRunner::Loss ForwardRunner::loss(const MicroBatch& microBatch) {
   return {scalar(0), m_group[0]->targets};
 }
 
+std::vector<float> ForwardRunner::targetLosses(const MicroBatch& microBatch) {
+  const HeadLayout layout(m_spec, shape());
+  std::vector<float> all;
+  m_streams.compute->zero(lossScalar().data, lossScalar().bytes());
+  runForward(microBatch, [&](const TensorView& x) {
+    for (std::int64_t begin = 0; begin < x.shape[0]; begin += layout.chunk) {
+      const std::int64_t n = std::min(layout.chunk, x.shape[0] - begin);
+      m_headProgram.loss(*m_streams.compute, headWeights(), x.rows(begin, n), batch(0).targets.rows(begin, n),
+                         lossScalar(), m_workspace);
+      const std::vector<float> losses = fetchWorkspace(layout.loss, n);
+      all.insert(all.end(), losses.begin(), losses.end());
+    }
+  });
+  return all;
+}
+
 std::vector<float> ForwardRunner::allLogits(const MicroBatch& microBatch) {
   std::vector<float> all;
   runForward(microBatch, [&](const TensorView& x) {
@@ -195,7 +210,7 @@ std::vector<float> ForwardRunner::allLogits(const MicroBatch& microBatch) {
     for (std::int64_t begin = 0; begin < x.shape[0]; begin += chunk) {
       const std::int64_t n = std::min(chunk, x.shape[0] - begin);
       m_headProgram.logits(*m_streams.compute, headWeights(), x.rows(begin, n), m_workspace);
-      const std::vector<float> logits = fetchLogits(n);
+      const std::vector<float> logits = fetchWorkspace(HeadLayout(m_spec, shape()).logits, n * m_spec.vocabulary);
       all.insert(all.end(), logits.begin(), logits.end());
     }
   });
@@ -221,7 +236,7 @@ std::vector<float> ForwardRunner::nextLogits(std::span<const std::int32_t> token
   runForward(continuation(tokens, 0), [this](const TensorView& x) {
     m_headProgram.logits(*m_streams.compute, headWeights(), x.rows(x.shape[0] - 1, 1), m_workspace);
   });
-  return fetchLogits(1);
+  return fetchWorkspace(HeadLayout(m_spec, shape()).logits, m_spec.vocabulary);
 }
 
 std::vector<float> ForwardRunner::nextLogitsCached(std::span<const std::int32_t> tokens, std::int64_t cached) {
@@ -263,7 +278,7 @@ std::vector<float> ForwardRunner::nextLogitsCached(std::span<const std::int32_t>
       execute(action);
     }
   }
-  return fetchLogits(1);
+  return fetchWorkspace(HeadLayout(m_spec, shape()).logits, m_spec.vocabulary);
 }
 
 } // namespace millrace

@@ -40,6 +40,9 @@ class ForwardRunner {
   };
   Loss loss(const MicroBatch& batch);
 
+  /// The loss (nats) at each position of a micro-batch, 0 where there is no target; slower than loss().
+  std::vector<float> targetLosses(const MicroBatch& batch);
+
   /// All logits of a micro-batch, (T, V) row by row; for checks.
   std::vector<float> allLogits(const MicroBatch& batch);
 
@@ -86,8 +89,8 @@ class ForwardRunner {
   ForwardRunner(Device& device, ThreadPool& pool, const ModelSpec& spec, const MemoryPlan& plan, PlannedMemory memory);
   /// The forward schedule, with the head's place taken by the function, which is given the last layer's output.
   void runForward(const MicroBatch& batch, const std::function<void(const TensorView& x)>& head);
-  /// The first rows of the logits that the head program left in the workspace; blocks.
-  std::vector<float> fetchLogits(std::int64_t rows);
+  /// So many floats of the workspace, once what was submitted to compute is done; blocks.
+  std::vector<float> fetchWorkspace(Bytes offset, std::int64_t count);
 
   const ModelSpec m_spec;
   const MemoryPlan m_plan;

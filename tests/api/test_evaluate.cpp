@@ -10,6 +10,9 @@
 #include "train/forward_runner.h"
 #include "train/load_weights.h"
 
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QProcess>
 #include <QTemporaryDir>
 #include <QTest>
 #include <cmath>
@@ -38,6 +41,8 @@ class TestEvaluate : public QObject {
   void limitsAndBatchesChangeLittle();
   void heldBackDocuments();
   void rowsAtMost();
+  void wholeText();
+  void wholeTextAsTransformers();
   void givenUp();
   void refused();
 
@@ -208,6 +213,72 @@ void TestEvaluate::rowsAtMost() {
   QCOMPARE(report->rows, std::int64_t{7});
   QVERIFY(report->targets > 50 && report->targets <= 140);
   QVERIFY((told == std::vector<std::int64_t>{0, 3, 6}));
+}
+
+void TestEvaluate::wholeText() {
+  const std::string text = " \n = Mill = \n\n The  race\u00a0turns the wheel . \n";
+  QVERIFY(writeTextFile(m_files, at("wiki.raw"), text).has_value());
+  EvaluateOptions options;
+  options.context = 12;
+  const auto report = evaluateModel(m_files, {at("llama"), {}}, SlidingText{at("wiki.raw"), 0}, options);
+  QVERIFY2(report.has_value(), report ? "" : report.error().message.c_str());
+  const WholeTextReport& whole = *report->wholeText;
+  QCOMPARE(whole.stride, std::int64_t{6});
+  QCOMPARE(whole.words, std::int64_t{9});
+  QCOMPARE(whole.bytes, static_cast<std::int64_t>(text.size()));
+  QCOMPARE(report->targets, whole.tokens - 1);
+  const double sum = report->loss * static_cast<double>(report->targets);
+  const auto near = [](double a, double b) { return std::abs(a - b) < 1e-9 * b; };
+  QVERIFY(near(report->perplexity, std::exp(report->loss)));
+  QVERIFY(near(whole.wordPerplexity, std::exp(sum / 9)));
+  QVERIFY(near(report->bitsPerByte, sum / std::numbers::ln2 / static_cast<double>(text.size())));
+  // A document that fits the context is one window; its loss is that of the document as data.
+  options.context = 96;
+  const auto window = evaluateModel(m_files, {at("llama"), {}}, SlidingText{at("wiki.raw"), 96}, options);
+  QVERIFY(window && window->rows == 1 && window->targets == report->targets);
+
+  const auto messageOf = [&](const SlidingText& source, const EvaluateOptions& how) {
+    const auto refused = evaluateModel(m_files, {at("llama"), {}}, source, how);
+    return refused || refused.error().kind != ErrorKind::BadInput ? std::string() : refused.error().message;
+  };
+  options.context = 12;
+  QVERIFY(contains(messageOf({at("wiki.raw"), 13}, options), "stride is 13"));
+  options.rows = 3;
+  QVERIFY(contains(messageOf({at("wiki.raw"), 4}, options), "rows"));
+  options.rows = 0;
+  QVERIFY(writeTextFile(m_files, at("blank.raw"), " \n\n").has_value());
+  QVERIFY(contains(messageOf({at("blank.raw"), 4}, options), "no word"));
+  QVERIFY(contains(messageOf({at("missing.raw"), 4}, options), "missing.raw"));
+}
+
+void TestEvaluate::wholeTextAsTransformers() {
+  const QString python = qEnvironmentVariable("MILLRACE_ORACLE_PYTHON");
+  if (python.isEmpty())
+    QSKIP("MILLRACE_ORACLE_PYTHON does not name a Python with torch and transformers to compare with");
+  std::string text;
+  for (int i = 0; i < 8; ++i) text += std::string(sampleText()) + fmt::format(" \n = part {} = \n", i);
+  QVERIFY(writeTextFile(m_files, at("long.raw"), text).has_value());
+  QProcess process;
+  process.start(python, {MILLRACE_SOURCE_DIR "/tests/support/sliding_perplexity.py",
+                         QString::fromStdString(at("llama").string()), "48", "20",
+                         QString::fromStdString(at("long.raw").string())});
+  QVERIFY(process.waitForFinished(200000) && process.exitCode() == 0);
+  const QJsonObject expected = QJsonDocument::fromJson(process.readAllStandardOutput().trimmed()).object();
+  EvaluateOptions options;
+  options.context = 48;
+  const auto report = evaluateModel(m_files, {at("llama"), {}}, SlidingText{at("long.raw"), 20}, options);
+  QVERIFY2(report.has_value(), report ? "" : report.error().message.c_str());
+  QCOMPARE(report->targets, expected["targets"].toInteger());
+  QCOMPARE(report->wholeText->tokens, expected["tokens"].toInteger());
+  QCOMPARE(report->wholeText->words, expected["words"].toInteger());
+  const auto near = [&](double ours, const char* key) {
+    const double theirs = expected[QLatin1String(key)].toDouble();
+    return std::abs(ours - theirs) < 2e-5 * theirs;
+  };
+  QVERIFY(near(report->loss * static_cast<double>(report->targets), "sum"));
+  QVERIFY(near(report->perplexity, "perplexity") && near(report->bitsPerByte, "bits_per_byte"));
+  QVERIFY(std::abs(std::log(report->wholeText->wordPerplexity) / std::log(expected["word_perplexity"].toDouble()) - 1) <
+          2e-5);
 }
 
 void TestEvaluate::givenUp() {

@@ -47,7 +47,7 @@ QString textOf(const Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
 }
 
 /// What is learnt, with | between.
-QString learnt(const Tokenizer& tokenizer, const TokenizedConversation& document) {
+QString learnt(const Tokenizer& tokenizer, const TokenizedDocument& document) {
   if (document.facts.wholeLearnt) return "(all) " + textOf(tokenizer, document.ids);
   QStringList parts;
   for (const TokenRange& range : document.facts.learnt)
@@ -153,7 +153,7 @@ class TestConversationTokens : public QObject {
     ConversationCounts met;
     const auto documents = valueOrThrow(tokens.tokenize(greeting, met));
     QStringList gotTexts, gotLearnt;
-    for (const TokenizedConversation& document : documents) {
+    for (const TokenizedDocument& document : documents) {
       QVERIFY(static_cast<int>(document.ids.size()) <= context);
       QCOMPARE(document.facts.hash, documents.front().facts.hash);
       gotTexts << textOf(tokenizer, document.ids);
@@ -181,7 +181,7 @@ class TestConversationTokens : public QObject {
     const auto documents = valueOrThrow(tokens.tokenize(chat, counts));
     QStringList got;
     std::size_t shortOnes = 0;
-    for (const TokenizedConversation& document : documents) {
+    for (const TokenizedDocument& document : documents) {
       got << learnt(tokenizer, document).split('|');
       QVERIFY(document.ids.size() <= 300);
       if (document.ids.size() < 200) ++shortOnes; // another turn would have found room

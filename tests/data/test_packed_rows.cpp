@@ -68,7 +68,7 @@ void TestPackedRows::asLaidEndToEnd() {
     add(padding, -1, first);
   QCOMPARE(rows.rows(), keepsTail ? (total + context - 1) / context : total / context);
 
-  MicroBatch batch = rows.makeBatch(rows.rows());
+  MicroBatch batch = makeMicroBatch(rows.rows(), context);
   for (std::int64_t row = rows.rows() - 1; row >= 0; --row) QVERIFY(rows.fill(row, batch, row).has_value());
   const std::size_t entries = batch.tokens.size();
   for (auto* expected : {&tokens, &targets, &positions, &starts}) expected->resize(entries);

@@ -29,6 +29,7 @@ class TestPreparedSources : public QObject {
   LocalFileSystem m_files;
   QTemporaryDir m_folder;
   ThreadPool m_pool{2};
+  Log m_log;
   std::optional<Tokenizer> m_tokenizer;
 
   Path at(const std::string& name) const { return Path(m_folder.path().toStdString()) / name; }
@@ -41,10 +42,7 @@ class TestPreparedSources : public QObject {
     spec.chat.chatTemplate.builtIn = "chatml";
     return spec;
   }
-  Result<Dataset> prepare(const DataSpec& spec) {
-    Log log;
-    return prepareDataset(m_files, m_pool, log, spec, *m_tokenizer);
-  }
+  Result<Dataset> prepare(const DataSpec& spec) { return prepareDataset(m_files, m_pool, m_log, spec, *m_tokenizer); }
   QString errorOf(const DataSpec& spec) {
     const auto dataset = prepare(spec);
     return dataset ? "no error" : QString::fromStdString(dataset.error().message);
@@ -111,35 +109,33 @@ class TestPreparedSources : public QObject {
     QVERIFY2(some, some ? "" : some.error().message.c_str());
     QCOMPARE(some->summary().documents, 2);
     QCOMPARE(some->summary().met.otherSets, 1);
-    QVERIFY(!some->summary().fromCache);
+    QVERIFY(some->summary().fingerprint != all->summary().fingerprint);
     const QString none = errorOf(specOf("pile.jsonl.zst", zstdFrame(pile), {DataFormat::Auto, "text", "", {"Books3"}}));
     QVERIFY2(none.contains("3 rows are all of other sets") && none.endsWith("the sets found are: ArXiv, Github"),
              qPrintable(none));
   }
 
-  void theCacheKnowsWhatDecidesTheTokens() {
-    DataSpec spec = specOf("chat.jsonl", messagesRow);
-    spec.chat.context = 77; // as in no other test: names of files play no part
-    QVERIFY(!prepare(spec)->summary().fromCache);
-    QVERIFY(prepare(spec)->summary().fromCache);
+  void tokensAreKeptByWhatDecidesThem() {
+    const DataSpec spec = specOf("chat.jsonl", messagesRow);
+    const std::string known = prepare(spec)->summary().fingerprint;
+    QCOMPARE(prepare(spec)->summary().fingerprint, known);
     const auto isNew = [&](auto&& change) {
       DataSpec changed = spec;
       change(changed);
       const auto dataset = prepare(changed);
-      return dataset && !dataset->summary().fromCache &&
-             dataset->summary().fingerprint != prepare(spec)->summary().fingerprint;
+      return dataset && dataset->summary().fingerprint != known;
     };
     QVERIFY(isNew([](DataSpec& s) { s.chat.learn = LearnFrom::All; }));
     QVERIFY(isNew([](DataSpec& s) { s.chat.learn = LearnFrom::Last; }));
-    QVERIFY(isNew([](DataSpec& s) { s.chat.context = 15; }));
+    QVERIFY(isNew([](DataSpec& s) { s.chat.context = 1025; }));
     QVERIFY(isNew([](DataSpec& s) { s.chat.overLong = OverLong::Split; }));
     QVERIFY(isNew([](DataSpec& s) { s.chat.chatTemplate.builtIn = "plain"; }));
     // Of plain text none of these.
     DataSpec text = specOf("text.jsonl", "{\"text\":\"a b\"}\n");
-    QVERIFY(!prepare(text)->summary().fromCache);
+    const std::string plain = prepare(text)->summary().fingerprint;
     text.chat = {};
     text.chat.context = 7;
-    QVERIFY(prepare(text)->summary().fromCache);
+    QCOMPARE(prepare(text)->summary().fingerprint, plain);
   }
 
   void nothingToLearnIsAnError_data() {
@@ -198,7 +194,6 @@ class TestPreparedSources : public QObject {
     spec.chat.context = static_cast<std::int64_t>(valueOrThrow(whole.tokenize(chat, counts)).front().ids.size()) - 2;
     const auto first = prepare(spec), second = prepare(spec);
     QVERIFY2(first && second, first ? "" : first.error().message.c_str());
-    QVERIFY(!first->summary().fromCache && second->summary().fromCache);
     QVERIFY(first->summary().met == second->summary().met);
     QCOMPARE(first->summary().met.conversations.truncated, 5);
     QCOMPARE(first->summary().met.conversations.nothingLearnt, 1);

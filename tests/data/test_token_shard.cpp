@@ -124,9 +124,8 @@ void TestTokenShard::hostileTables() {
 
 void TestTokenShard::otherKeyOrVocabulary() {
   QVERIFY(writeShard(m_files, m_path, randomDocuments(5, 1)).has_value());
-  const auto fine = [](Bytes) { return Status{}; };
-  QVERIFY(!TokenShard::open(m_files, m_path, shardKey('b'), documentVocabulary, fine).has_value());
-  const auto smaller = TokenShard::open(m_files, m_path, shardKey(), 10, fine);
+  QVERIFY(!TokenShard::open(m_files, m_path, shardKey('b'), documentVocabulary).has_value());
+  const auto smaller = TokenShard::open(m_files, m_path, shardKey(), 10);
   QVERIFY(!smaller.has_value());
   QVERIFY(smaller.error().message.find("the vocabulary has 10") != std::string::npos);
 }

@@ -29,6 +29,7 @@ class TestStepClock : public QObject {
       pass(100);
     }
     pass(3);
+    QVERIFY(m_clock.running());
     QCOMPARE(m_clock.take(), 6.0);
     pass(5);
     QCOMPARE(m_clock.take(), 5.0);

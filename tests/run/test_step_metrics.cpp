@@ -35,6 +35,7 @@ StepMetrics sample() {
   metrics.stalls = {0.001, 0.002, 0.003, 0.004};
   metrics.peak = {123456789012, 5};
   metrics.planned = {123456789013, 6};
+  metrics.passes = {0.25, 7.5};
   metrics.gpu = GpuMetrics{.utilization = 0.97,
                            .powerWatts = 511.25,
                            .temperature = {}, // not told
@@ -143,6 +144,7 @@ class TestStepMetrics : public QObject {
         {1.5, 0, StateChanged{RunState::Paused, "the disk is full"}},
         {sample().time, 17, sample()},
         {2.5, 20, Evaluation{0.5, 1.65, 0.9, true}},
+        {2.5, 20, Evaluation{0.5, 1.65, 0.9, true, {{"", 0.25, 1.3, 0, 5}, {"Pile-CC \"1\"", 0.75, 2.1, 1.5, 9}}}},
         {2.5, 20, Sample{"Once\nupon", "a \"time\"\t\xE2\x82\xAC"}},
         {3.5, 21, CheckpointSaved{"checkpoints/step-00000021", 0.25, 1 << 20}},
         {3.5, 21, Alert{"non-finite-loss", "step 21 was discarded", "lower the learning rate"}},

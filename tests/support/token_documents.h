@@ -58,7 +58,7 @@ inline Status writeShard(FileSystem& files, const Path& path, const std::vector<
 
 inline Result<std::shared_ptr<const TokenShard>> openShard(FileSystem& files, const Path& path,
                                                            std::int64_t vocabulary = documentVocabulary) {
-  return TokenShard::open(files, path, shardKey(), vocabulary, [](Bytes) { return Status{}; });
+  return TokenShard::open(files, path, shardKey(), vocabulary);
 }
 
 } // namespace millrace::test

@@ -36,6 +36,7 @@ constexpr Label labels[] = {
     {"data.sources.text_field", QT_TRANSLATE_NOOP("FieldLabels", "Text field")},
     {"data.sources.separator", QT_TRANSLATE_NOOP("FieldLabels", "Separator line")},
     {"data.sources.sets", QT_TRANSLATE_NOOP("FieldLabels", "Sets")},
+    {"data.sources.weight", QT_TRANSLATE_NOOP("FieldLabels", "Weight")},
     {"data.validation_fraction", QT_TRANSLATE_NOOP("FieldLabels", "Held out")},
     {"data.cache", QT_TRANSLATE_NOOP("FieldLabels", "Token cache")},
     {"data.bad_rows", QT_TRANSLATE_NOOP("FieldLabels", "Bad rows")},

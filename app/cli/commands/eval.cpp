@@ -3,6 +3,7 @@
 #include "compute_options.h"
 #include "engine/evaluate.h"
 #include "progress.h"
+#include "set_lines.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,8 @@ struct EvalCommandOptions {
   std::string textField = "text";
   std::string separator;
   std::string project;
+  std::string wholeText;
+  std::int64_t stride = 0;
   std::int64_t context = 0;
   std::int64_t rows = 0;
   std::int64_t batchRows = 0;
@@ -29,6 +32,7 @@ Result<EvaluationData> dataOf(Program& program, const EvalCommandOptions& option
     MILLRACE_TRY(Project project, readProject(program.files, options.project));
     return ProjectValidation{std::move(project)};
   }
+  if (!options.wholeText.empty()) return SlidingText{options.wholeText, options.stride};
   if (options.data.empty()) return RunValidation{};
   DataSourceSpec source;
   source.paths.assign(options.data.begin(), options.data.end());
@@ -51,6 +55,22 @@ nlohmann::ordered_json toJson(const EvaluationReport& report) {
                                  {"context", report.context},
                                  {"seconds", report.seconds},
                                  {"warnings", report.warnings}};
+  for (const SetLoss& set : report.sets) {
+    nlohmann::ordered_json entry = {{"name", set.name},
+                                    {"loss", set.loss},
+                                    {"perplexity", set.perplexity},
+                                    {"bits_per_byte", nullptr},
+                                    {"targets", set.targets}};
+    if (set.bitsPerByte > 0) entry["bits_per_byte"] = set.bitsPerByte;
+    json["sets"].push_back(std::move(entry));
+  }
+  if (const auto& whole = report.wholeText) {
+    json["stride"] = whole->stride;
+    json["tokens"] = whole->tokens;
+    json["words"] = whole->words;
+    json["bytes"] = whole->bytes;
+    json["word_perplexity"] = whole->wordPerplexity;
+  }
   if (report.step) json["step"] = *report.step;
   if (report.bitsPerByte > 0) json["bits_per_byte"] = report.bitsPerByte;
   return json;
@@ -78,6 +98,11 @@ Result<int> eval(Program& program, const EvalCommandOptions& options) {
   for (const std::string& warning : report.warnings) console.warning(warning);
   console.line(fmt::format("loss {:.4f}, perplexity {:.2f}{}", report.loss, report.perplexity,
                            report.bitsPerByte > 0 ? fmt::format(", {:.3f} bits per byte", report.bitsPerByte) : ""));
+  for (const std::string& line : setLines(report.sets)) console.line(line);
+  if (const auto& whole = report.wholeText)
+    console.line(fmt::format("perplexity by word {:.2f}: {} words, {} tokens, windows that move on by {}",
+                             whole->wordPerplexity, formatCount(whole->words), formatCount(whole->tokens),
+                             formatCount(whole->stride)));
   const double rate = report.seconds > 0 ? static_cast<double>(report.targets) / report.seconds : 0;
   console.line(fmt::format("{} tokens predicted in {} rows of {}, {:.1f} tokens/s", formatCount(report.targets),
                            formatCount(report.rows), formatCount(report.context), rate));
@@ -96,9 +121,17 @@ void addEval(CLI::App& app, Program& program) {
   const auto files =
       command->add_option("--data", options->data, "Text files or JSON lines; default: what the run held back");
   files->option_text("FILE ...");
-  command->add_option("--project", options->project, "The documents that this project holds back")
-      ->option_text("FILE")
-      ->excludes(files);
+  const auto project = command->add_option("--project", options->project, "The documents that this project holds back");
+  project->option_text("FILE")->excludes(files);
+  const auto whole =
+      command->add_option("--wikitext,--whole-text", options->wholeText,
+                          "A text as a whole, as papers report it of wiki.test.raw: a window slides over "
+                          "it; perplexity by token and by word");
+  whole->option_text("FILE")->excludes(files)->excludes(project);
+  command->add_option("--stride", options->stride, "Tokens by which that window moves on; default: half of the context")
+      ->option_text("N")
+      ->check(CLI::PositiveNumber)
+      ->needs(whole);
   command->add_option("--format", options->format, "Of --data: auto (by the files' endings), txt or jsonl")
       ->check(CLI::IsMember({"auto", "txt", "jsonl"}));
   command->add_option("--separator", options->separator, "A line of text files that ends a document")->option_text("S");

@@ -5,8 +5,10 @@
 #include "engine/compute_options.h"
 #include "engine/model_choice.h"
 #include "engine/project.h"
+#include "engine/set_loss.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -29,7 +31,15 @@ struct EvaluationTexts {
   std::vector<DataSourceSpec> sources;
 };
 
-using EvaluationData = std::variant<RunValidation, ProjectValidation, EvaluationTexts>;
+/// One text as a whole, for perplexity as papers report it: a window slides over it, and each token is predicted once,
+/// from as much text before it as the window shows.
+struct SlidingText {
+  std::filesystem::path file; ///< UTF-8; all of it is one document, as it lies
+  /// Tokens by which the window moves on, at most the context; 0: half of the context.
+  std::int64_t stride = 0;
+};
+
+using EvaluationData = std::variant<RunValidation, ProjectValidation, EvaluationTexts, SlidingText>;
 
 struct EvaluateOptions {
   ComputeOptions compute;
@@ -41,6 +51,15 @@ struct EvaluateOptions {
   std::function<bool(std::int64_t doneRows, std::int64_t rows)> progress;
 };
 
+/// Of a text that was evaluated as a whole.
+struct WholeTextReport {
+  std::int64_t stride = 0;
+  std::int64_t tokens = 0; ///< of the text, those that the tokenizer puts around it included
+  std::int64_t words = 0;  ///< between white space
+  std::int64_t bytes = 0;
+  double wordPerplexity = 0; ///< the loss of all targets spread over the words
+};
+
 struct EvaluationReport {
   double loss = 0; ///< mean over targets, nats
   double perplexity = 0;
@@ -48,10 +67,12 @@ struct EvaluationReport {
   std::int64_t targets = 0; ///< tokens that were predicted
   std::int64_t rows = 0;
   std::int64_t context = 0;
-  double seconds = 0; ///< of computing, reading the text and loading the model aside
-  Path model;         ///< the folder that the weights come from
+  std::vector<SetLoss> sets; ///< by name; empty where the data names no sets
+  double seconds = 0;        ///< of computing, reading the text and loading the model aside
+  Path model;                ///< the folder that the weights come from
   std::optional<std::int64_t> step;
   std::vector<std::string> warnings;
+  std::optional<WholeTextReport> wholeText; ///< with SlidingText; rows are windows then
 };
 
 /// Errors: BadInput for a model or data that cannot be used, DoesNotFit, Interrupted.

@@ -64,6 +64,9 @@ struct DataSourceSpec {
   std::string textField = "text";     ///< of each object in a JSON lines file
   std::string separator;              ///< a line of text that ends a document; empty: a file is one document
   std::vector<std::string> sets = {}; ///< only rows whose meta.pile_set_name is one of these; empty: all
+  /// Share of tokens that is drawn from it, in proportion to the other sources'. Every source has one, or none has:
+  /// then all are drawn from in proportion to their sizes.
+  std::optional<double> weight = {};
   bool operator==(const DataSourceSpec&) const = default;
 };
 

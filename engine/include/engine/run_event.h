@@ -3,12 +3,14 @@
 #pragma once
 
 #include "base/result.h"
+#include "engine/set_loss.h"
 #include "engine/step_metrics.h"
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace millrace {
 
@@ -30,7 +32,8 @@ struct Evaluation {
   double loss = 0;
   double perplexity = 0;
   double bitsPerByte = 0;
-  bool best = false; ///< the lowest loss so far
+  bool best = false;              ///< the lowest loss so far
+  std::vector<SetLoss> sets = {}; ///< by name; empty where the data names no sets
 
   bool operator==(const Evaluation&) const = default;
 };

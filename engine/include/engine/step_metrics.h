@@ -29,7 +29,7 @@ struct StallMetrics {
   double waitWeights = 0;
   double waitOptimizer = 0;
   double waitCopyOut = 0;
-  double waitData = 0;
+  double waitData = 0; ///< also before the step, where text was not tokenized yet
 
   bool operator==(const StallMetrics&) const = default;
 };
@@ -77,6 +77,7 @@ struct StepMetrics {
   StallMetrics stalls;
   MemoryMetrics peak;
   MemoryMetrics planned;
+  std::vector<double> passes;    ///< how often each source was gone over, where they are drawn from by weight
   std::optional<GpuMetrics> gpu; ///< absent where the CPU computes, or where the driver tells nothing
 
   bool operator==(const StepMetrics&) const = default;
