@@ -36,7 +36,7 @@ Result<EvaluationSetup> setupOfRun(FileSystem& files, const Path& model) {
                                 "to evaluate on",
                                 model.string()));
   MILLRACE_TRY(const RunDescription description, readRunDescription(files, RunDirectory(run)));
-  return setupOf(description.project);
+  return EvaluationSetup{dataSpecOf(description), description.project.training.context, false};
 }
 
 std::int64_t defaultContext(const ModelSpec& spec) {

@@ -31,9 +31,9 @@ std::string supportedActivations();
 /// bookkeeping, implementation choices.
 void ignoreHarmlessKeys(JsonReader& reader);
 
-/// Keys of other architectures, and of features that are not implemented: null, absent and neutral values are accepted,
-/// anything else is refused with the reason.
-void refuseForeignKeys(JsonReader& reader);
+/// Keys of other architectures than the family's, and of features that are not implemented: null, absent and neutral
+/// values are accepted, anything else is refused with the reason.
+void refuseForeignKeys(JsonReader& reader, ModelFamily family);
 
 /// Accepts the key when it is absent, null or one of the neutral values; else records the problem.
 void refuseUnless(JsonReader& reader, const std::string& key, const std::vector<Json>& neutral, const std::string& why);

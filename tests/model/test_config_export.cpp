@@ -27,7 +27,8 @@ class TestConfigExport : public QObject {
     const auto row = [](const char* family, const char* change) {
       QTest::addRow("%s %s", family, change) << family << change;
     };
-    for (const char* family : {"llama", "qwen2", "qwen3", "mistral", "gpt2"}) row(family, "");
+    for (const char* family : {"llama", "qwen2", "qwen3", "mistral", "gpt2", "olmo2", "gemma", "gemma2", "mixtral"})
+      row(family, "");
     row("llama", R"({"attention_bias": true, "mlp_bias": true, "hidden_act": "relu2"})");
     row("llama", R"({"rope_scaling": {"type": "linear", "factor": 2}, "hidden_act": "gelu"})");
     row("llama", R"({"rope_scaling": {"type": "dynamic", "factor": 2}, "hidden_act": "gelu_new"})");
@@ -40,6 +41,17 @@ class TestConfigExport : public QObject {
       ["sliding_attention", "full_attention", "sliding_attention", "full_attention"]})");
     row("mistral", R"({"sliding_window": null})");
     row("mistral", R"({"sliding_window": 100, "head_dim": 16})");
+    row("mixtral", R"({"num_local_experts": 5, "num_experts_per_tok": 3, "sliding_window": 8, "rope_theta": 1e4})");
+    for (const char* normalize : {"true", "false"})
+      row("qwen3_moe", qPrintable(QString(R"({"num_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 24,
+        "norm_topk_prob": %1, "attention_bias": %1})")
+                                      .arg(normalize)));
+    row("qwen3_moe",
+        R"({"num_experts": 6, "num_experts_per_tok": 2, "use_sliding_window": true, "sliding_window": 8})");
+    row("olmo2", R"({"attention_bias": true, "pad_token_id": 5})");
+    row("gemma2", R"({"attn_logit_softcapping": null, "query_pre_attn_scalar": 144, "sliding_window": 8})");
+    row("gemma2", R"({"final_logit_softcapping": null, "query_pre_attn_scalar": 0.3, "sliding_window": null})");
+    row("gemma2", R"({"layer_types": ["full_attention", "full_attention", "sliding_attention", "full_attention"]})");
     row("gpt2", R"({"scale_attn_weights": false, "scale_attn_by_inverse_layer_idx": true})");
     row("gpt2", R"({"scale_attn_by_inverse_layer_idx": true, "n_inner": 64, "activation_function": "gelu"})");
     row("gpt2", R"({"scale_attn_weights": false, "tie_word_embeddings": false})");

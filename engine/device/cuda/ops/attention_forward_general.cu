@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(GeneralTiles::threads, 2)
       for (int j = 0; j < 4; ++j) {
         const int column = key + Block::across() * 4 + j;
         const bool visible = column <= position[i] && column >= firstKey[i];
-        scores[i][j] = visible ? scores[i][j] * (of.scale * log2OfE) : -INFINITY;
+        scores[i][j] = visible ? of.capped(scores[i][j]) * (of.scale * log2OfE) : -INFINITY;
         tileLargest = fmaxf(tileLargest, scores[i][j]);
       }
       tileLargest = overRow(tileLargest, [](float a, float b) { return fmaxf(a, b); });

@@ -17,9 +17,11 @@ struct GeneralBackwardInput {
 };
 
 /// Probabilities, and the gradients of the scores without the scale.
-__device__ void gradientsOf(float& score, float& product, float scaleLog2, float logSum, float sum, bool visible) {
-  const float probability = visible ? exp2f(score * scaleLog2 - logSum) : 0.0f;
-  product = visible ? probability * (product - sum) : 0.0f;
+__device__ void gradientsOf(const AttentionProblem& of, float& score, float& product, float logSum, float sum,
+                            bool visible) {
+  score = of.capped(score);
+  const float probability = visible ? exp2f(score * (of.scale * log2OfE) - logSum) : 0.0f;
+  product = visible ? probability * (product - sum) * of.slope(score) : 0.0f;
   score = probability;
 }
 
@@ -36,7 +38,6 @@ __global__ void __launch_bounds__(GeneralTiles::threads, 2)
   const int first = owner.tile * rows, end = min(first + rows, of.keys), firstColumn = owner.split * columns;
   const GeneralRows<T> keys(input.k, owner.row, owner.head, first, end);
   const GeneralRows<T> values(input.v, owner.row, owner.head, first, end);
-  const float scaleLog2 = of.scale * log2OfE;
   float* const logSums = block.statistics();
   float* const sums = logSums + rows;
   int* const firstKeys = reinterpret_cast<int*>(sums + rows);
@@ -66,7 +67,7 @@ __global__ void __launch_bounds__(GeneralTiles::threads, 2)
         for (int i = 0; i < 4; ++i) {
           const int key = first + Block::down() * 4 + i;
           const bool visible = query + column < of.queries && key <= query + column && key >= firstKeys[column];
-          gradientsOf(scores[i][j], products[i][j], scaleLog2, logSums[column], sums[column], visible);
+          gradientsOf(of, scores[i][j], products[i][j], logSums[column], sums[column], visible);
         }
       }
       block.addWeighted(dV, scores, dOut, firstColumn);
@@ -114,7 +115,7 @@ __global__ void __launch_bounds__(GeneralTiles::threads, 2)
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         const int column = key + Block::across() * 4 + j;
-        gradientsOf(scores[i][j], products[i][j], of.scale * log2OfE, logSum[i], sum[i],
+        gradientsOf(of, scores[i][j], products[i][j], logSum[i], sum[i],
                     column <= position[i] && column >= firstKey[i]);
       }
     }

@@ -34,6 +34,7 @@ struct AttentionProblem {
   int headSize;
   int window; // 0: no limit
   float scale;
+  float cap, inverseCap;             // of scores without the scale; 0: none
   const std::int32_t* documentStart; // (B, Tk), or absent
   std::int64_t documentStride;
 
@@ -48,6 +49,8 @@ struct AttentionProblem {
         headSize(static_cast<int>(args.q.shape[3])),
         window(args.window < args.k.shape[1] ? static_cast<int>(args.window) : 0),
         scale(args.scale),
+        cap(args.softcap > 0 ? args.softcap / args.scale : 0.0f),
+        inverseCap(args.softcap > 0 ? args.scale / args.softcap : 0.0f),
         documentStart(args.documentStart.valid() ? args.documentStart.template as<std::int32_t>() : nullptr),
         documentStride(args.documentStart.strides[0]) {}
 
@@ -60,6 +63,13 @@ struct AttentionProblem {
   __device__ int firstKey(int position, int start) const {
     const int first = window > 0 ? position - window + 1 : 0;
     return min(max(max(first, start), 0), position);
+  }
+
+  __device__ float capped(float score) const { return cap > 0 ? cap * tanhf(score * inverseCap) : score; }
+  /// The derivative of the above where it gave this; 1 without a cap.
+  __device__ float slope(float cappedScore) const {
+    const float tanh = cappedScore * inverseCap;
+    return 1 - tanh * tanh;
   }
 
   /// Position of query 0.
