@@ -13,8 +13,6 @@ namespace {
 // Trees take many times the bytes that they are made of.
 constexpr std::size_t longestConversation = static_cast<std::size_t>(16 * MiB);
 constexpr std::int64_t mostValues = 1 << 20;
-// To find what assistants say, templates are given the conversation up to each message.
-constexpr std::size_t mostRendered = std::size_t{1} << 31;
 
 bool isBlank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos;
@@ -59,9 +57,6 @@ DecodedRecord decodeRow(const SourceFormat& how, std::string_view row) {
     return bad(fmt::format("the row holds {} values, at most {} are taken", outline.values, mostValues));
   auto conversation = readConversation(how.format, Json::parse(row.begin(), row.end()));
   if (!conversation) return bad(std::move(conversation.error().message));
-  if (const std::size_t messages = conversation->messages().size(); messages * row.size() > mostRendered)
-    return bad(fmt::format("the conversation has {} messages in {}, which would take too long to render", messages,
-                           formatBytes(static_cast<Bytes>(row.size()))));
   out.conversation = std::move(*conversation);
   return out;
 }

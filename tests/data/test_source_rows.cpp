@@ -171,20 +171,6 @@ class TestSourceRows : public QObject {
     QVERIFY2(record.problem.find("at most 1024") != std::string::npos, record.problem.c_str());
   }
 
-  void whatTakesLongToRenderIsRefused() {
-    const auto chat = [](std::size_t count, std::size_t each) {
-      std::string row = "{\"messages\":[";
-      for (std::size_t i = 0; i < count; ++i)
-        row += "{\"role\":\"user\",\"content\":\"" + std::string(each, 'a') + "\"},";
-      row.back() = ']';
-      return row + "}";
-    };
-    QVERIFY(decode(rowsOf(DataFormat::Messages), chat(1000, 2000)).conversation);
-    QVERIFY(decode(rowsOf(DataFormat::Messages), chat(100, 100'000)).conversation);
-    const DecodedRecord record = decode(rowsOf(DataFormat::Messages), chat(1000, 3000));
-    QVERIFY2(record.problem.find("1000 messages in 2.89 MiB") != std::string::npos, record.problem.c_str());
-  }
-
   void badRowsAreCountedUpToTheLimit() {
     const std::vector<SourceFile> sources{rowsOf(DataFormat::Jsonl)};
     Log log;
