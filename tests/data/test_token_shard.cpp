@@ -41,7 +41,7 @@ void TestTokenShard::givesBack() {
   QFETCH(qint64, vocabulary);
   auto documents = randomDocuments(50, 3, 40, 3);
   documents[7].ids.back() = static_cast<std::int32_t>(vocabulary) - 1;
-  const ShardPlace place{4, false, {2, 77}, {1, 2, 3}};
+  const ShardPlace place{4, false, {2, 77}, {1, 2, 3, 4, {5, 6, 7, 8}}};
   const std::vector<std::string> sets = {"", "Pile-CC", "Wikipedia (en)"};
   QVERIFY(writeShard(m_files, m_path, documents, place, sets, vocabulary).has_value());
   const auto opened = openShard(m_files, m_path, vocabulary);
