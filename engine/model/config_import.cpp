@@ -23,7 +23,8 @@ constexpr std::int64_t maximumLayers = std::int64_t{1} << 13;
 constexpr std::int64_t maximumHeads = std::int64_t{1} << 14;
 constexpr std::int64_t maximumHeadDim = std::int64_t{1} << 12;
 constexpr std::int64_t maximumProjection = std::int64_t{1} << 22;
-constexpr std::int64_t maximumExperts = 1024; // as many as the routing kernels know
+constexpr std::int64_t maximumExperts = 1024;                       // as many as the routing kernels know
+constexpr std::int64_t maximumExpertsOfAll = std::int64_t{1} << 17; // layers together: each has tensors of its own
 constexpr std::int64_t maximumParameters = std::int64_t{1} << 50;
 
 class Importer {
@@ -211,6 +212,10 @@ class Importer {
     if (experts.chosen > experts.count)
       m_reader.problem("num_experts_per_tok",
                        fmt::format("is {}, expected at most {}, which is {}", experts.chosen, key, experts.count));
+    const auto layers = static_cast<std::int64_t>(m_spec.layers.size());
+    if (experts.count * layers > maximumExpertsOfAll)
+      m_reader.problem(key, fmt::format("times num_hidden_layers is {}, at most {} is possible",
+                                        formatCount(experts.count * layers), formatCount(maximumExpertsOfAll)));
     experts.normalize = qwen ? m_reader.boolean("norm_topk_prob", false) : true;
     m_spec.mlp.inner = size(qwen ? "moe_intermediate_size" : "intermediate_size", m_defaults.inner, maximumInner);
     const double auxiliary = m_reader.number("router_aux_loss_coef", 0.001, 0, 1e6);
