@@ -17,8 +17,9 @@ std::string likelySetting(const std::map<std::string, RowField>& fields);
 /// too many or when a file has no row with the fields of its format. One thread.
 class RowJudge {
  public:
-  RowJudge(const std::vector<SourceFile>& sources, std::int64_t limit, Log& log)
-      : m_sources(sources), m_limit(limit), m_log(log) {}
+  /// bad: rows that were unusable before the first of these files.
+  RowJudge(const std::vector<SourceFile>& sources, std::int64_t limit, Log& log, std::int64_t bad = 0)
+      : m_sources(sources), m_limit(limit), m_log(log), m_bad(bad) {}
 
   Status judge(std::size_t file, std::int64_t line, const DecodedRecord& record);
   /// One more, which was found out later.
@@ -36,7 +37,7 @@ class RowJudge {
   const std::vector<SourceFile>& m_sources;
   std::int64_t m_limit;
   Log& m_log;
-  std::int64_t m_bad = 0;
+  std::int64_t m_bad;
   std::int64_t m_ofOtherSets = 0;
   std::vector<std::string> m_otherSets;
   std::size_t m_file = 0;

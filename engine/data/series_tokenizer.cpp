@@ -35,6 +35,7 @@ Result<bool> SeriesTokenizer::next(const std::function<bool()>& stop) {
   m_documents += static_cast<std::int64_t>(shard->documents().size());
   m_tokens += shard->tokens();
   m_done = place.last;
+  if (m_done) m_stream.reset(); // its memory is not needed any more
   series().add(*shard);
   return !m_done;
 }

@@ -47,9 +47,8 @@ RecordBatches::RecordBatches(FileSystem& files, PacedPool& pool, Log& log, std::
     : m_pool(pool),
       m_firstFile(std::min<std::size_t>(from.file, sources.size())),
       m_reader(files, {sources.begin() + static_cast<std::ptrdiff_t>(m_firstFile), sources.end()}, limits),
-      m_judge(m_reader.sources(), badRowLimit - before.badRows, log),
+      m_judge(m_reader.sources(), badRowLimit, log, before.badRows),
       m_counts(before),
-      m_badBefore(before.badRows),
       m_position(from),
       m_skip(from.record) {}
 
@@ -98,7 +97,7 @@ Result<std::vector<RecordBatches::Part>> RecordBatches::next() {
     });
     for (std::size_t i = 0; i < decoded.size(); ++i) {
       MILLRACE_CHECK(m_judge.judge(places[i].file, places[i].line, decoded[i]));
-      m_counts.badRows = m_badBefore + m_judge.bad();
+      m_counts.badRows = m_judge.bad();
       m_counts.repairedSequences += decoded[i].repaired;
       if (decoded[i].kind == DecodedRecord::Kind::Empty) ++m_counts.emptyDocuments;
       if (decoded[i].kind == DecodedRecord::Kind::OtherSet) ++m_counts.otherSets;
@@ -114,7 +113,7 @@ Result<std::vector<RecordBatches::Part>> RecordBatches::next() {
 
 Status RecordBatches::refuse(const SourceDocument& document, const std::string& problem) {
   MILLRACE_CHECK(m_judge.count(document.file, document.line, problem));
-  m_counts.badRows = m_badBefore + m_judge.bad();
+  m_counts.badRows = m_judge.bad();
   return {};
 }
 

@@ -53,7 +53,6 @@ class RecordBatches {
   RecordReader m_reader;
   RowJudge m_judge;
   CachedCounts m_counts;
-  const std::int64_t m_badBefore;
   SourcePosition m_position;
   std::uint64_t m_skip; ///< records of the first file that are passed over
 };

@@ -232,10 +232,11 @@ class Preparation {
                                   "a new run for other settings",
                                   m_directory.path().string()));
     if (state.dataFingerprint != data)
-      return badInput(fmt::format("{}: the data or tokenizer changed since the checkpoint of step {}, so the run "
-                                  "cannot go on as if it had never "
-                                  "stopped; bring the files back, or start a new run",
-                                  m_directory.path().string(), state.step));
+      return badInput(
+          fmt::format("{}: the data, its weights or the tokenizer changed since the checkpoint of step {}, "
+                      "so the run cannot go on as if it had never stopped; bring the files back, or start a "
+                      "new run (of more than a GiB of data the times of files count as well)",
+                      m_directory.path().string(), state.step));
     m_run.trainer->setUpdates(state.optimizerSteps);
     return m_run.source->seek(state.cursor);
   }
@@ -405,6 +406,7 @@ Result<RunDescription> readRunDescription(FileSystem& files, const RunDirectory&
 Status tellData(PreparedRun& run, Log& log) {
   if (run.dataTold || !run.dataset->complete()) return {};
   run.dataTold = true;
+  returnFreeMemory(); // what tokenizing took
   MILLRACE_CHECK(run.dataset->waitUntilComplete({}));
   const DatasetSummary summary = run.dataset->summary();
   log.info("{} documents, {} tokens to train on, {} held back for validation", formatCount(summary.documents),

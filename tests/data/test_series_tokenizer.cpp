@@ -261,7 +261,10 @@ void TestSeriesTokenizer::goesOnWithCountsAndBadRows() {
       while (more && !failed && series->shards() <= before) {
         const auto got = tokenizer.next([] { return false; });
         failed = !got;
-        if (failed) QVERIFY(got.error().message.find("/data/c.jsonl:") == 0);
+        if (failed) {
+          QVERIFY(got.error().message.find("/data/c.jsonl:") == 0);
+          QVERIFY(got.error().message.ends_with("that is unusable row 8, and the limit is 7"));
+        }
         more = got.value_or(false);
       }
       if (!more && !failed) QCOMPARE(series->counts().badRows, std::int64_t{8});

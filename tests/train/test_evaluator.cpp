@@ -119,6 +119,7 @@ void TestEvaluator::slidingWindowsAgreeWithTransformers() {
     PlanRequest request;
     request.shape.context = expected.at("context").get<std::int64_t>();
     request.shape.rows = 5;
+    request.shape.headChunk = 48;
     request.shape.training = false;
     request.deviceLimit = request.hostLimit = GiB;
     const auto runner =
