@@ -93,6 +93,10 @@ class ModelEvaluation {
 
   Result<EvaluationReport> documents(EvaluationSetup setup) {
     MILLRACE_CHECK(start(setup.context));
+    if (setup.whole) { // texts that no project says more of
+      setup.data.chat.chatTemplate.model = m_model.folder();
+      setup.data.chat.context = m_report.context;
+    }
     MILLRACE_TRY(const Dataset dataset, prepareDataset(m_files, m_engine->pool(), m_log, setup.data, m_tokenizer,
                                                        [&](const DataProgress&) { return reading(); }));
     MILLRACE_TRY(const auto reader,

@@ -221,6 +221,15 @@ class TestChatTemplate : public QObject {
     QVERIFY(chat);
     QCOMPARE(said(*chat), QString("abcd")); // an inner tag counts from where the outer one began
   }
+
+  void theDayIsAlwaysTheSame() {
+    const auto chat = valueOrThrow(ChatTemplate::parse(
+        "{{ strftime_now('%d %b %Y') }}{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}", "dated"));
+    const Json talk = conversation({{"user", "Hi"}, {"assistant", "Hello!"}});
+    const RenderedChat rendered = valueOrThrow(chat.renderForTraining(talk));
+    QCOMPARE(rendered.text, std::string("26 Jul 2024<user>Hi<assistant>Hello!"));
+    QCOMPARE(valueOrThrow(chat.renderText(talk)), rendered.text);
+  }
 };
 
 QTEST_GUILESS_MAIN(TestChatTemplate)
