@@ -6,7 +6,7 @@ namespace millrace {
 
 namespace {
 
-GoldenTensor tensor(std::string name, const Shape& shape, std::int64_t offset) {
+GoldenTensor goldenTensor(std::string name, const Shape& shape, std::int64_t offset) {
   GoldenTensor result{std::move(name), {}, offset, shape.elements()};
   for (int i = 0; i < shape.rank(); ++i) result.shape.push_back(shape[i]);
   return result;
@@ -20,16 +20,16 @@ std::vector<GoldenTensor> goldenTensors(const BlockSpec& block) {
   const std::string mlp = fmt::format("model.layers.{}.mlp.", block.layer);
   for (const ParameterSpec& parameter : block.parameters) {
     if (router && parameter.offset == router->offset)
-      tensors.push_back(tensor(mlp + "gate.weight", parameter.shape, parameter.offset));
+      tensors.push_back(goldenTensor(mlp + "gate.weight", parameter.shape, parameter.offset));
     else if (!router || parameter.offset < router->offset)
-      tensors.push_back(tensor(parameter.name, parameter.shape, parameter.offset));
+      tensors.push_back(goldenTensor(parameter.name, parameter.shape, parameter.offset));
   }
   if (!router) return tensors;
   // All of their own role's matrices lie one after the other.
   const RoleSpec& up = *block.find(Role::UpWeight);
   const RoleSpec& down = *block.find(Role::DownWeight);
-  tensors.push_back(tensor(mlp + "experts.gate_up_proj", up.shape, up.offset));
-  tensors.push_back(tensor(mlp + "experts.down_proj", down.shape, down.offset));
+  tensors.push_back(goldenTensor(mlp + "experts.gate_up_proj", up.shape, up.offset));
+  tensors.push_back(goldenTensor(mlp + "experts.down_proj", down.shape, down.offset));
   return tensors;
 }
 

@@ -7,7 +7,7 @@
 namespace millrace {
 
 namespace {
-constexpr std::size_t blockSize = static_cast<std::size_t>(MiB);
+constexpr std::size_t streamBlock = static_cast<std::size_t>(MiB);
 }
 
 bool isZstdName(const Path& path) {
@@ -42,7 +42,7 @@ Result<std::size_t> SourceStream::readFile(std::span<std::byte> out) {
 
 Status SourceStream::decode() {
   m_at = 0;
-  m_decoded.resize(blockSize);
+  m_decoded.resize(streamBlock);
   std::span<std::byte> room(m_decoded);
   const auto named = [&](Status status) {
     if (!status) status.error().message = fmt::format("{}: {}", m_path.string(), status.error().message);
@@ -51,7 +51,7 @@ Status SourceStream::decode() {
   for (;;) {
     MILLRACE_CHECK(named(m_decoder->decode(m_undecoded, room)));
     if (room.size() < m_decoded.size() || m_offset == m_size) break;
-    m_raw.resize(blockSize);
+    m_raw.resize(streamBlock);
     MILLRACE_TRY(const std::size_t got, readFile(m_raw));
     m_undecoded = std::span(m_raw).first(got);
   }

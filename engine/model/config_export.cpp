@@ -38,15 +38,25 @@ void addGpt2(Json& config, const ModelSpec& spec) {
   config["scale_attn_by_inverse_layer_idx"] = spec.layers.size() > 1 && spec.layers[1].attentionScale != first;
 }
 
+/// A number whose inverse square root is the scale to the bit: a whole one where there is one, since others take
+/// nothing else.
+Json scalarOf(double scale) {
+  const auto gives = [scale](double number) { return 1.0 / std::sqrt(number) == scale; };
+  const double near = 1 / (scale * scale);
+  if (const double whole = std::round(near); whole < 1e15 && gives(whole)) return static_cast<std::int64_t>(whole);
+  double above = near, below = near;
+  for (int step = 0; step < 8 && !gives(above) && !gives(below); ++step) {
+    above = std::nextafter(above, HUGE_VAL);
+    below = std::nextafter(below, 0.0);
+  }
+  return gives(below) ? below : above;
+}
+
 void addGemma2(Json& config, const ModelSpec& spec) {
   const auto softcap = [](double cap) { return cap > 0 ? Json(cap) : Json(nullptr); };
   config["attn_logit_softcapping"] = softcap(spec.attention.softcap);
   config["final_logit_softcapping"] = softcap(spec.logitSoftcap);
-  const double scale = spec.layers.front().attentionScale;
-  // A whole number wherever one gives the same scale: others take nothing else.
-  const auto whole = static_cast<std::int64_t>(std::llround(1 / (scale * scale)));
-  const bool exact = 1.0 / std::sqrt(static_cast<double>(whole)) == scale;
-  config["query_pre_attn_scalar"] = exact ? Json(whole) : Json(1 / (scale * scale));
+  config["query_pre_attn_scalar"] = scalarOf(spec.layers.front().attentionScale);
 }
 
 void addExperts(Json& config, const ModelSpec& spec) {

@@ -3,6 +3,7 @@
 #include "model/blocks.h"
 #include "model/config_keys.h"
 #include "model/config_rope.h"
+#include "model/config_windows.h"
 #include "model/family_defaults.h"
 #include "model/foreign_models.h"
 
@@ -22,7 +23,8 @@ constexpr std::int64_t maximumLayers = std::int64_t{1} << 13;
 constexpr std::int64_t maximumHeads = std::int64_t{1} << 14;
 constexpr std::int64_t maximumHeadDim = std::int64_t{1} << 12;
 constexpr std::int64_t maximumProjection = std::int64_t{1} << 22;
-constexpr std::int64_t maximumExperts = 1024; // as many as the routing kernels know
+constexpr std::int64_t maximumExperts = 1024;                       // as many as the routing kernels know
+constexpr std::int64_t maximumExpertsOfAll = std::int64_t{1} << 17; // layers together: each has tensors of its own
 constexpr std::int64_t maximumParameters = std::int64_t{1} << 50;
 
 class Importer {
@@ -56,10 +58,7 @@ class Importer {
   }
 
  private:
-  bool isNull(const char* key) const {
-    const auto entry = m_config.find(key);
-    return entry != m_config.end() && entry->is_null();
-  }
+  bool isNull(const char* key) const { return millrace::isNull(m_config, key); }
 
   void warn(std::string text) {
     if (m_warnings) m_warnings->push_back(fmt::format("{}: {}", m_source, text));
@@ -191,7 +190,7 @@ class Importer {
     if (family == ModelFamily::Qwen3 || family == ModelFamily::Qwen3Moe) m_spec.attention.qkNorm = QkNorm::Head;
     for (LayerSpec& layer : m_spec.layers)
       layer.attentionScale = 1.0 / std::sqrt(static_cast<double>(m_spec.attention.headDim));
-    readWindows();
+    readWindows(m_reader, m_config, m_defaults, m_spec.layers);
     if (family == ModelFamily::Olmo2) {
       m_spec.attention.qkNorm = QkNorm::Projection;
       m_spec.preNorms = false;
@@ -213,6 +212,10 @@ class Importer {
     if (experts.chosen > experts.count)
       m_reader.problem("num_experts_per_tok",
                        fmt::format("is {}, expected at most {}, which is {}", experts.chosen, key, experts.count));
+    const auto layers = static_cast<std::int64_t>(m_spec.layers.size());
+    if (experts.count * layers > maximumExpertsOfAll)
+      m_reader.problem(key, fmt::format("times num_hidden_layers is {}, at most {} is possible",
+                                        formatCount(experts.count * layers), formatCount(maximumExpertsOfAll)));
     experts.normalize = qwen ? m_reader.boolean("norm_topk_prob", false) : true;
     m_spec.mlp.inner = size(qwen ? "moe_intermediate_size" : "intermediate_size", m_defaults.inner, maximumInner);
     const double auxiliary = m_reader.number("router_aux_loss_coef", 0.001, 0, 1e6);
@@ -285,61 +288,6 @@ class Importer {
       m_spec.mlp.bias = m_reader.boolean("mlp_bias", false);
     else
       refuseUnless(m_reader, "mlp_bias", {false}, "is not read by this family, which has no biases in its MLP");
-  }
-
-  void readWindows() {
-    const WindowedLayers layers = m_defaults.windowed;
-    const bool fixed = layers == WindowedLayers::All || layers == WindowedLayers::Alternating;
-    std::int64_t window =
-        m_reader.integer("sliding_window", isNull("sliding_window") ? 0 : m_defaults.window, 1, maximumPositions);
-    const bool use = m_reader.boolean("use_sliding_window", fixed && window > 0);
-    const std::int64_t firstSliding =
-        m_reader.integer("max_window_layers", layers == WindowedLayers::Chosen ? 28 : 0, 0, INT32_MAX);
-    if (layers == WindowedLayers::None && (use || (window > 0 && !m_reader.has("use_sliding_window"))))
-      m_reader.problem(use ? "use_sliding_window" : "sliding_window",
-                       "asks for a sliding window, which this family does not have; mistral, qwen2 and qwen3 do");
-    if (fixed && use != (window > 0))
-      m_reader.problem("use_sliding_window",
-                       fmt::format("is {}, but this family decides by sliding_window alone, which is {}", use,
-                                   window > 0 ? std::to_string(window) : "null"));
-    if (fixed && window > 0 && firstSliding != 0)
-      m_reader.problem("max_window_layers", layers == WindowedLayers::All
-                                                ? "is not read by this family, whose layers all have the window"
-                                                : "is not read by this family, whose layer_types say it instead");
-    if (layers == WindowedLayers::Switched && use && firstSliding != 0)
-      m_reader.problem("max_window_layers", "is not read by this family, whose layers all have the window");
-    if (!use) window = 0;
-
-    for (std::size_t i = 0; i < m_spec.layers.size(); ++i) {
-      const bool alternates = layers != WindowedLayers::Alternating || i % 2 == 0;
-      m_spec.layers[i].window = static_cast<std::int64_t>(i) >= firstSliding && alternates ? window : 0;
-    }
-    readLayerTypes(window);
-  }
-
-  void readLayerTypes(std::int64_t window) {
-    if (!m_reader.has("layer_types")) return;
-    const Json& types = m_reader.value("layer_types");
-    if (!types.is_array() || types.size() != m_spec.layers.size()) {
-      m_reader.problem("layer_types", fmt::format("is not a list of {} entries, one per layer", m_spec.layers.size()));
-      return;
-    }
-    const bool free =
-        m_defaults.windowed == WindowedLayers::Chosen || m_defaults.windowed == WindowedLayers::Alternating;
-    for (std::size_t i = 0; i < types.size(); ++i) {
-      const std::string key = fmt::format("layer_types[{}]", i);
-      const std::string type = types[i].is_string() ? types[i].get<std::string>() : types[i].dump();
-      const bool sliding = type == "sliding_attention";
-      if (!sliding && type != "full_attention" && type != "attention")
-        m_reader.problem(key, fmt::format("is '{}', expected full_attention or sliding_attention", type));
-      else if (sliding && window == 0)
-        m_reader.problem(key, "is sliding_attention, but the config sets no window: use_sliding_window and "
-                              "sliding_window must say so");
-      else if (!free && sliding != (m_spec.layers[i].window > 0))
-        m_reader.problem(key, "differs from what this family does, which does not read layer_types");
-      else
-        m_spec.layers[i].window = sliding ? window : 0;
-    }
   }
 
   /// What all families share.

@@ -162,6 +162,11 @@ std::string supportedActivations() {
   return names(activations);
 }
 
+bool isNull(const Json& config, const char* key) {
+  const auto entry = config.find(key);
+  return entry != config.end() && entry->is_null();
+}
+
 void ignoreHarmlessKeys(JsonReader& reader) {
   for (const char* key : harmless) reader.ignore(key);
 }

@@ -27,6 +27,9 @@ std::optional<Activation> activationNamed(std::string_view name);
 std::string_view activationName(Activation activation, ModelFamily family);
 std::string supportedActivations();
 
+/// Whether the key is there and says null, which some families take for another thing than its absence.
+bool isNull(const Json& config, const char* key);
+
 /// Marks the keys as known that change no number of a causal language model's training: generation settings, labels,
 /// bookkeeping, implementation choices.
 void ignoreHarmlessKeys(JsonReader& reader);

@@ -4,9 +4,8 @@
 
 namespace millrace {
 
-using enum LayerTensor;
-
 void expertsUp(Stream& stream, const BoundLayer& b, const ExpertsSpec& spec) {
+  using enum LayerTensor;
   b.experts.router.forward(stream, b.mlpInput(), b[RouterLogits]);
   ops::route(stream, {.logits = b[RouterLogits],
                       .experts = b[Experts],
@@ -24,6 +23,7 @@ void expertsUp(Stream& stream, const BoundLayer& b, const ExpertsSpec& spec) {
 }
 
 void expertsOutput(Stream& stream, const BoundLayer& b, const TensorView& out) {
+  using enum LayerTensor;
   ops::groupedMatmul(
       stream,
       {.a = b[Inner], .b = b.experts.down, .c = b[ExpertOutput], .begins = b[ExpertBegins], .transposeB = true});
@@ -32,6 +32,7 @@ void expertsOutput(Stream& stream, const BoundLayer& b, const TensorView& out) {
 }
 
 void expertsDownBackward(Stream& stream, const BoundLayer& b, const TensorView& carrier) {
+  using enum LayerTensor;
   // out = sum of weight W inner: with g = dOut W, dWeight is g . inner, so that W inner is not needed again; and
   // d inner = weight g, dW = dOut^T (weight inner).
   ops::embedding(
@@ -43,6 +44,7 @@ void expertsDownBackward(Stream& stream, const BoundLayer& b, const TensorView& 
 }
 
 void expertsUpBackward(Stream& stream, const BoundLayer& b, const ExpertsSpec& spec) {
+  using enum LayerTensor;
   const TensorView dUp = b[Up];
   ops::groupedMatmul(stream, {.a = dUp, .b = b.experts.up, .c = b[DExpertInput], .begins = b[ExpertBegins]});
   ops::groupedWeightGradient(stream,

@@ -1,4 +1,5 @@
 // Config export: what is written imports to the same spec, without warnings, in keys that the family has.
+#include "base/random.h"
 #include "configs.h"
 #include "model/blocks.h"
 
@@ -57,6 +58,20 @@ class TestConfigExport : public QObject {
     row("gpt2", R"({"scale_attn_weights": false, "tie_word_embeddings": false})");
     row("gpt2", R"({"n_embd": 4, "n_head": 4})");
   }
+  /// Whatever the number was, the same scale.
+  void queryScales() {
+    Random random(2);
+    for (int i = 0; i < 2000; ++i) {
+      const double scalar = i < 1000 ? i + 1 : std::exp(20 * random.uniform() - 10);
+      Json config = changedConfig("gemma2", "");
+      config["query_pre_attn_scalar"] = scalar;
+      const ModelSpec spec = valueOrThrow(modelSpecFromConfig(config, "config"));
+      const Json exported = configFromModelSpec(spec, "float32");
+      QVERIFY(valueOrThrow(modelSpecFromConfig(exported, "exported")) == spec);
+      if (i < 1000) QVERIFY(exported["query_pre_attn_scalar"].is_number_integer());
+    }
+  }
+
   void roundTrip() {
     QFETCH(QString, family);
     QFETCH(QString, change);

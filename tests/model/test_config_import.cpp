@@ -511,6 +511,8 @@ class TestConfigImport : public QObject {
     row("qwen3_moe", R"({"decoder_sparse_step": 2})", {"decoder_sparse_step is 2", "different sizes"});
     row("qwen3_moe", R"({"num_experts": 4, "num_experts_per_tok": 5})", {"num_experts_per_tok is 5", "4"});
     row("qwen3_moe", R"({"num_experts": 2000})", {"num_experts is 2000"});
+    row("qwen3_moe", R"({"num_experts": 1000, "num_hidden_layers": 8000})",
+        {"num_experts times num_hidden_layers is 8,000,000", "131,072"});
     row("qwen3_moe", R"({"num_experts": 8, "num_local_experts": 4})", {"num_local_experts is 4", "num_experts is 8"});
     row("qwen3_moe", R"({"use_sliding_window": true, "max_window_layers": 2})", {"max_window_layers"});
     row("mixtral", R"({"output_router_logits": true})", {"output_router_logits", "auxiliary loss"});

@@ -109,15 +109,6 @@ struct GradientTile {
   }
 };
 
-/// With a cap: scores within it, and its slope there; else the score itself and 1.
-template <bool capped>
-__device__ float slopeOfCap(const AttentionProblem& of, float& score) {
-  if constexpr (!capped) return 1.0f;
-  const float tanh = fastTanh(score * of.inverseCap);
-  score = of.cap * tanh;
-  return 1.0f - tanh * tanh;
-}
-
 /// to += left * rows [row, row + 16) of a tile, columns from a piece on.
 template <int D, int rowTiles, int columnTiles>
 __device__ void accumulate(float (&to)[rowTiles][columnTiles][4], const std::uint32_t (&left)[rowTiles][4],

@@ -122,7 +122,7 @@ class ForwardBlock {
 #pragma unroll
       for (auto& tile : row) {
 #pragma unroll
-        for (float& score : tile) score = m_of.cap * fastTanh(score * m_of.inverseCap);
+        for (float& score : tile) slopeOfCap<true>(m_of, score, FastTanh());
       }
     }
   }

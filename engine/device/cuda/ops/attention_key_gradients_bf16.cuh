@@ -154,7 +154,7 @@ class KeyGradientBlock {
           for (int half = 0; half < 2; ++half) {
             float& score = tile.scores[r][n][2 * half + i];
             float& product = tile.products[r][n][2 * half + i];
-            const float slope = slopeOfCap<capped>(m_of, score);
+            const float slope = slopeOfCap<capped>(m_of, score, FastTanh());
             float probability = fastExp2(score * scaleLog2 - logSum);
             float change = probability * (product - sum) * slope;
             if (masked) {

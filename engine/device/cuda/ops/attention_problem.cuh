@@ -65,13 +65,6 @@ struct AttentionProblem {
     return min(max(max(first, start), 0), position);
   }
 
-  __device__ float capped(float score) const { return cap > 0 ? cap * tanhf(score * inverseCap) : score; }
-  /// The derivative of the above where it gave this; 1 without a cap.
-  __device__ float slope(float cappedScore) const {
-    const float tanh = cappedScore * inverseCap;
-    return 1 - tanh * tanh;
-  }
-
   /// Position of query 0.
   __device__ int firstPosition() const { return keys - queries; }
   /// Element of a (B, heads, Tq) tensor of query 0.
@@ -79,6 +72,16 @@ struct AttentionProblem {
     return (static_cast<std::int64_t>(row) * heads + head) * queries;
   }
 };
+
+/// With a cap: the score, still without the scale, is kept within it; what is returned is its slope there. Else the
+/// score itself and 1.
+template <bool capped, class Tanh>
+__device__ float slopeOfCap(const AttentionProblem& of, float& score, Tanh&& tanhOf) {
+  if constexpr (!capped) return 1.0f;
+  const float tanh = tanhOf(score * of.inverseCap);
+  score = of.cap * tanh;
+  return 1.0f - tanh * tanh;
+}
 
 /// Which rows of which head a block owns. Blocks of one sequence follow each other, so that what they read is in the
 /// L2 cache; among those, tiles in the order given, all heads of one before the next.

@@ -126,7 +126,7 @@ class QueryGradientBlock {
         for (int n = 0; n < 2; ++n) {
 #pragma unroll
           for (int i = 2 * half; i < 2 * half + 2; ++i) {
-            const float slope = slopeOfCap<capped>(m_of, tile.scores[r][n][i]);
+            const float slope = slopeOfCap<capped>(m_of, tile.scores[r][n][i], FastTanh());
             const float probability = fastExp2(tile.scores[r][n][i] * scaleLog2 - m_logSum[r][half]);
             float change = probability * (tile.products[r][n][i] - m_sum[r][half]) * slope;
             if (masked) {
