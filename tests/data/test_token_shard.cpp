@@ -41,7 +41,7 @@ void TestTokenShard::givesBack() {
   QFETCH(qint64, vocabulary);
   auto documents = randomDocuments(50, 3, 40, 3);
   documents[7].ids.back() = static_cast<std::int32_t>(vocabulary) - 1;
-  const ShardPlace place{4, false, {2, 77}, {1, 2, 3}};
+  const ShardPlace place{4, false, {2, 77}, {1, 2, 3, 4, {5, 6, 7, 8}}};
   const std::vector<std::string> sets = {"", "Pile-CC", "Wikipedia (en)"};
   QVERIFY(writeShard(m_files, m_path, documents, place, sets, vocabulary).has_value());
   const auto opened = openShard(m_files, m_path, vocabulary);
@@ -135,16 +135,16 @@ void TestTokenShard::faultsLeaveNothing() {
   const auto documents = randomDocuments(20, 5);
   bool done = false;
   for (std::int64_t at = 0; !done; ++at) {
-    QVERIFY(m_files.remove("/work").has_value());
-    QVERIFY(m_files.createDirectories("/work").has_value());
+    QVERIFY(m_files.remove("/folder").has_value());
+    QVERIFY(m_files.createDirectories("/folder").has_value());
     faulty.failAt(at, Fault::Error);
-    const Status outcome = writeShard(faulty, "/work/shard.tokens", documents);
+    const Status outcome = writeShard(faulty, "/folder/shard.tokens", documents);
     done = outcome.has_value();
     faulty.repair();
-    const auto names = valueOrThrow(m_files.list("/work"));
+    const auto names = valueOrThrow(m_files.list("/folder"));
     // The last operation is the folder's flush, behind the rename.
-    if (m_files.exists("/work/shard.tokens")) {
-      QVERIFY(openShard(m_files, "/work/shard.tokens").has_value());
+    if (m_files.exists("/folder/shard.tokens")) {
+      QVERIFY(openShard(m_files, "/folder/shard.tokens").has_value());
     } else {
       QVERIFY(!done && names.empty());
     }
