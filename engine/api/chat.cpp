@@ -85,4 +85,14 @@ std::string ChatRenderer::renderLine(std::string_view line, bool ranges, const s
   return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+Result<std::string> ChatRenderer::renderPrompt(std::span<const ChatMessage> messages) const {
+  if (!m_implementation->chat) return badInput(m_implementation->problem);
+  Json variables{{"messages", Json::array()}, {"add_generation_prompt", true}};
+  for (const ChatMessage& message : messages)
+    variables["messages"].push_back({{"role", message.role}, {"content", message.content}});
+  auto rendered = m_implementation->chat->render(variables);
+  if (!rendered) return badInput(describeTemplateFault(rendered.error(), m_implementation->chat->where()));
+  return std::move(rendered->text);
+}
+
 } // namespace millrace

@@ -36,7 +36,7 @@ Result<EvaluationSetup> setupOfRun(FileSystem& files, const Path& model) {
                                 "to evaluate on",
                                 model.string()));
   MILLRACE_TRY(const RunDescription description, readRunDescription(files, RunDirectory(run)));
-  return setupOf(description.project);
+  return EvaluationSetup{dataSpecOf(description), description.project.training.context, false};
 }
 
 std::int64_t defaultContext(const ModelSpec& spec) {
@@ -93,6 +93,10 @@ class ModelEvaluation {
 
   Result<EvaluationReport> documents(EvaluationSetup setup) {
     MILLRACE_CHECK(start(setup.context));
+    if (setup.whole) { // texts that no project says more of
+      setup.data.chat.chatTemplate.model = m_model.folder();
+      setup.data.chat.context = m_report.context;
+    }
     MILLRACE_TRY(const Dataset dataset, prepareDataset(m_files, m_engine->pool(), m_log, setup.data, m_tokenizer,
                                                        [&](const DataProgress&) { return reading(); }));
     MILLRACE_TRY(const auto reader,

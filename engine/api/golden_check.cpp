@@ -1,5 +1,6 @@
 #include "engine/check.h"
 
+#include "api/golden_tensors.h"
 #include "base/json_reader.h"
 #include "model/config_import.h"
 #include "plan/planner.h"
@@ -256,27 +257,21 @@ class Case {
     const std::vector<BlockSpec>& blocks = trainer.runner().store().blocks();
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       const std::vector<float> gradient = trainer.gradient(b);
-      for (const ParameterSpec& parameter : blocks[b].parameters) {
-        const auto print = expected.find(parameter.name);
+      for (const GoldenTensor& tensor : goldenTensors(blocks[b])) {
+        const auto print = expected.find(tensor.name);
         if (print == expected.end()) {
-          m_result.comparisons.push_back({prefix + "gradient of " + parameter.name + " is not expected", 1, 0});
+          m_result.comparisons.push_back({prefix + "gradient of " + tensor.name + " is not expected", 1, 0});
           continue;
         }
         ++found;
-        check.tensor(prefix + "gradient of " + parameter.name,
-                     std::span(gradient).subspan(static_cast<std::size_t>(parameter.offset),
-                                                 static_cast<std::size_t>(parameter.elements())),
-                     dimensions(parameter), print->second, l2Bound, valueBound);
+        check.tensor(prefix + "gradient of " + tensor.name,
+                     std::span(gradient).subspan(static_cast<std::size_t>(tensor.offset),
+                                                 static_cast<std::size_t>(tensor.elements)),
+                     tensor.shape, print->second, l2Bound, valueBound);
       }
     }
     m_result.comparisons.push_back(
         {prefix + "gradients without a counterpart", static_cast<double>(expected.size() - found), 0});
-  }
-
-  static std::vector<std::int64_t> dimensions(const ParameterSpec& parameter) {
-    std::vector<std::int64_t> all;
-    for (int i = 0; i < parameter.shape.rank(); ++i) all.push_back(parameter.shape[i]);
-    return all;
   }
 
   static bool isKeyBias(const std::string& name) {
@@ -337,17 +332,17 @@ class Case {
     std::vector<float> values;
     std::size_t found = 0;
     for (std::size_t b = 0; b < store.blocks().size(); ++b)
-      for (const ParameterSpec& parameter : store.blocks()[b].parameters) {
-        const auto print = m_expected.parameters.find(parameter.name);
+      for (const GoldenTensor& tensor : goldenTensors(store.blocks()[b])) {
+        const auto print = m_expected.parameters.find(tensor.name);
         if (print == m_expected.parameters.end()) {
-          m_result.comparisons.push_back({parameter.name + " is not among the expected parameters", 1, 0});
+          m_result.comparisons.push_back({tensor.name + " is not among the expected parameters", 1, 0});
           continue;
         }
-        values.resize(static_cast<std::size_t>(parameter.elements()));
-        store.read(*trainer.runner().streams().copyOut, b, TensorStore::Quantity::Master, parameter.offset, values);
+        values.resize(static_cast<std::size_t>(tensor.elements));
+        store.read(*trainer.runner().streams().copyOut, b, TensorStore::Quantity::Master, tensor.offset, values);
         ++found;
-        const double bound = isKeyBias(parameter.name) ? keyBiasBound : parameterBound;
-        check.tensor("after six steps " + parameter.name, values, dimensions(parameter), print->second, bound, bound);
+        const double bound = isKeyBias(tensor.name) ? keyBiasBound : parameterBound;
+        check.tensor("after six steps " + tensor.name, values, tensor.shape, print->second, bound, bound);
       }
     m_result.comparisons.push_back(
         {"parameters without a counterpart", static_cast<double>(m_expected.parameters.size() - found), 0});

@@ -107,32 +107,54 @@ class Adviser {
     offerBatches();
   }
 
-  /// Fewer rows at once with the same step, shorter rows, and more tokens a step.
+  /// Fewer rows at once and shorter rows with the same step, and other steps. Micro-batches are named wherever rows
+  /// change, since a project that gives training.tokens_per_step has others for each size of a row.
   void offerBatches() {
     const TrainingConfig& training = m_project.training;
-    const auto offerRows = [&](std::int64_t rows) {
-      const std::int64_t batches = (training.microBatch * training.microBatches + rows - 1) / rows;
-      offer(fmt::format("compute {} row{} at once, in {} micro-batches", rows, rows == 1 ? "" : "s", batches),
-            {{"training.micro_batch", std::to_string(rows)}, {"training.micro_batches", std::to_string(batches)}},
-            [rows, batches](Project& p) {
-              p.training.microBatch = rows;
-              p.training.microBatches = batches;
-            });
-    };
+    const std::int64_t batches = training.microBatches;
     for (std::int64_t rows = training.microBatch / 2, tries = 0; rows > 0 && tries < 3; ++tries) {
-      offerRows(rows);
+      const std::int64_t more = (training.microBatch * batches + rows - 1) / rows;
+      offerRows(fmt::format("compute {} row{} at once, in {} micro-batches", rows, rows == 1 ? "" : "s", more), rows,
+                more, training.context);
       rows = tries == 1 ? (rows > 1 ? 1 : 0) : rows / 2;
     }
-    if (!m_base.fits())
-      for (const std::int64_t context : {training.context / 2, training.context / 4})
-        if (context >= 128)
-          offer(fmt::format("train on rows of {} tokens", context), {{"training.context", std::to_string(context)}},
-                [context](Project& p) { p.training.context = context; });
-    if (!m_base.fits() || m_base.gpus == 0) return;
-    for (const std::int64_t times : {2, 4})
-      offer(fmt::format("take {} times as many tokens a step, which also changes what is learnt", times),
-            {{"training.micro_batches", std::to_string(training.microBatches * times)}},
-            [times](Project& p) { p.training.microBatches *= times; });
+    if (m_base.fits()) {
+      if (m_base.gpus == 0) return;
+      for (const std::int64_t times : {2, 4})
+        offer(fmt::format("take {} times as many tokens a step, which also changes what is learnt", times),
+              {{"training.micro_batches", std::to_string(batches * times)}},
+              [times](Project& p) { p.training.microBatches *= times; });
+      return;
+    }
+    for (const std::int64_t part : {2, 4})
+      if (const std::int64_t fewer = batches / part; fewer > 0)
+        offer(fmt::format("take {} micro-batch{} a step, which also changes what is learnt", fewer,
+                          fewer == 1 ? "" : "es"),
+              {{"training.micro_batches", std::to_string(fewer)}},
+              [fewer](Project& p) { p.training.microBatches = fewer; });
+    for (const std::int64_t part : {2, 4}) {
+      const std::int64_t context = training.context / part;
+      if (context < 128) break;
+      offerRows(fmt::format("train on rows of {} tokens", context), training.microBatch, batches * part, context);
+      if (training.microBatch > 1)
+        offerRows(fmt::format("train on rows of {} tokens, one at once", context), 1,
+                  batches * part * training.microBatch, context);
+    }
+  }
+
+  void offerRows(std::string text, std::int64_t rows, std::int64_t batches, std::int64_t context) {
+    std::vector<ProjectChange> changes;
+    const auto change = [&](const char* key, std::int64_t value, std::int64_t before) {
+      if (value != before) changes.push_back({key, std::to_string(value)});
+    };
+    change("training.context", context, m_project.training.context);
+    change("training.micro_batch", rows, m_project.training.microBatch);
+    changes.push_back({"training.micro_batches", std::to_string(batches)});
+    offer(std::move(text), std::move(changes), [rows, batches, context](Project& p) {
+      p.training.microBatch = rows;
+      p.training.microBatches = batches;
+      p.training.context = context;
+    });
   }
 
   /// Two values of one key contradict each other.

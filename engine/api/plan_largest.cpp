@@ -63,7 +63,9 @@ PlannedLargest largestOf(const Planning& planning, const Project& project, const
     factor = i == 0 ? 1.5 : 1 + (factor - 1) / 2;
     if (least * factor <= greatestModelSize && modelFits(least * factor)) least *= factor;
   }
-  largest.parameters = least;
+  // Other shapes of the same size may need more: what is asked about counts as well.
+  largest.parameters =
+      planning.fits(project, spec) ? std::max(least, static_cast<double>(parameterCount(spec))) : least;
   return largest;
 }
 

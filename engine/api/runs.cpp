@@ -61,12 +61,6 @@ Result<std::vector<CheckpointEntry>> checkpointsIn(FileSystem& files, const Path
   return CheckpointStore(files, folder, log).list();
 }
 
-Error noRun(FileSystem& files, const Path& path) {
-  return {ErrorKind::BadInput, fmt::format("{}: {}", path.string(),
-                                           files.exists(path) ? "is not a run directory: it has no run.json"
-                                                              : "there is no such run directory")};
-}
-
 std::string_view wordOf(RunRequest request) {
   switch (request) {
   case RunRequest::Describe:
@@ -107,11 +101,13 @@ CheckpointCheck checkOne(FileSystem& files, const Path& folder) {
 } // namespace
 
 Result<RunInfo> runInfo(FileSystem& files, const Path& run) {
-  if (!isRun(files, run)) return tl::unexpected(noRun(files, run));
+  MILLRACE_CHECK(requireRun(files, RunDirectory(run)));
   const RunDirectory directory(run);
   RunInfo info = infoOf(summarize(files, directory));
-  if (const auto saved = checkpointsIn(files, directory.checkpoints()); saved && !saved->empty())
+  if (const auto saved = checkpointsIn(files, directory.checkpoints()); saved && !saved->empty()) {
     info.checkpoint = saved->back().path;
+    for (const CheckpointEntry& entry : *saved) info.checkpointSteps.push_back(entry.step);
+  }
   info.charts = chartsOf(files, run);
   info.lastSample = lastSampleOf(files, directory);
   return info;
@@ -177,7 +173,7 @@ Result<StartDecision> decideStart(FileSystem& files, const Path& run, const Proj
 }
 
 Result<Json> requestOfRun(FileSystem& files, const Path& run, RunRequest request) {
-  if (!isRun(files, run)) return tl::unexpected(noRun(files, run));
+  MILLRACE_CHECK(requireRun(files, RunDirectory(run)));
   const RunDirectory directory(run);
   auto reply = sendControl(directory, {{"command", wordOf(request)}});
   if (!reply && reply.error().kind == ErrorKind::BadInput) {

@@ -3,8 +3,8 @@
 #include "base/atomic_file.h"
 #include "base/json_reader.h"
 #include "data/dataset.h"
+#include "engine/project_fields.h"
 #include "hardware/detect.h"
-#include "project/choices.h"
 #include "text/tokenizer.h"
 
 #include <algorithm>
@@ -17,12 +17,11 @@ namespace millrace {
 namespace {
 
 Result<DataSpec> dataOf(FileSystem& files, const TokenizerTrainingOptions& options) {
-  const auto* const known = std::find_if(std::begin(dataFormatWords), std::end(dataFormatWords),
-                                         [&](const auto& entry) { return entry.word == options.format; });
-  if (known == std::end(dataFormatWords))
+  const auto known = dataFormatOf(options.format);
+  if (!known)
     return badInput(fmt::format("the format is '{}', expected one of: {}", options.format,
-                                fmt::join(wordsOf(std::span<const ChoiceWord<DataFormat>>(dataFormatWords)), ", ")));
-  const DataFormat format = known->value;
+                                fmt::join(findProjectField("data.sources.format")->words, ", ")));
+  const DataFormat format = *known;
   DataSpec spec;
   for (const Path& path : options.data) {
     const bool bareFile = path.extension().empty() && files.exists(path) && !files.isDirectory(path);

@@ -178,7 +178,7 @@ Result<std::vector<std::string>> LocalFileSystem::list(const Path& path) {
 bool LocalFileSystem::exists(const Path& path) {
   if (hasNul(path)) return false;
   std::error_code code;
-  return std::filesystem::exists(path, code);
+  return std::filesystem::exists(path, code) || code == std::errc::permission_denied;
 }
 
 bool LocalFileSystem::isDirectory(const Path& path) {
@@ -189,9 +189,10 @@ bool LocalFileSystem::isDirectory(const Path& path) {
 
 Result<Bytes> LocalFileSystem::freeSpace(const Path& path) {
   Path existing = path.empty() ? Path(".") : path;
-  while (!exists(existing) && existing.has_parent_path() && existing != existing.parent_path())
+  std::error_code code;
+  while (!std::filesystem::exists(existing, code) && existing.has_parent_path() && existing != existing.parent_path())
     existing = existing.parent_path();
-  if (!exists(existing)) existing = ".";
+  if (!std::filesystem::exists(existing, code)) existing = ".";
   struct statvfs info = {};
   if (::statvfs(existing.c_str(), &info) != 0) return systemError(existing, "read the free space", errno);
   return static_cast<Bytes>(info.f_bavail) * static_cast<Bytes>(info.f_frsize);

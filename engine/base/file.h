@@ -56,6 +56,7 @@ class FileSystem {
   virtual Status syncDirectory(const Path& path) = 0;
   /// Names of entries, sorted.
   virtual Result<std::vector<std::string>> list(const Path& path) = 0;
+  /// Also where it may not be looked at: whoever opens it is told so.
   virtual bool exists(const Path& path) = 0;
   virtual bool isDirectory(const Path& path) = 0;
   /// Bytes free to this user on the file system that holds the path (which need not exist yet).

@@ -22,7 +22,7 @@ struct Conversation {
   std::string contents() const;
 };
 
-/// Longer conversations are unusable rows, since templates take time that grows with the square of it.
+/// Longer conversations are unusable rows: what assistants say is found in time that grows with the square of it.
 inline constexpr std::size_t mostMessages = 1024;
 
 /// Whether rows of the format are conversations, and of which fields.

@@ -110,7 +110,7 @@ std::string ConversationTokens::fingerprint() const {
   return hasher.hex();
 }
 
-Result<TokenizedDocument> ConversationTokens::whole(const Conversation& conversation) const {
+Result<TokenizedDocument> ConversationTokens::tokenizeWhole(const Conversation& conversation) const {
   MILLRACE_TRY(const RenderedChat chat, m_template.renderForTraining(conversation.variables));
   TokenizedDocument document;
   document.facts.hash = hash64(chat.text);
@@ -177,8 +177,8 @@ Result<std::vector<TokenizedDocument>> ConversationTokens::split(const Conversat
       MILLRACE_TRY(const bool fit, fits(upTo(tried)));
       (fit ? good : bad) = tried;
     }
-    MILLRACE_TRY(TokenizedDocument part, whole(upTo(good)));
-    if (static_cast<std::int64_t>(part.ids.size()) > m_spec.context) {
+    MILLRACE_TRY(TokenizedDocument part, tokenizeWhole(upTo(good)));
+    if (isOverLong(part)) {
       truncate(part);
       ++counts.truncated;
     }
@@ -191,22 +191,26 @@ Result<std::vector<TokenizedDocument>> ConversationTokens::split(const Conversat
 Result<std::vector<TokenizedDocument>> ConversationTokens::tokenize(const Conversation& given,
                                                                     ConversationCounts& counts) const {
   const Conversation conversation = withSetting(given, m_spec.learn);
-  MILLRACE_TRY(TokenizedDocument document, whole(conversation));
   std::vector<TokenizedDocument> documents;
-  if (static_cast<std::int64_t>(document.ids.size()) <= m_spec.context) {
-    if (learnsAnything(document)) documents.push_back(std::move(document));
-  } else if (m_spec.overLong == OverLong::Drop) {
+  // What is dropped or split is not searched for what assistants say, which takes long in long conversations.
+  const bool whole = m_spec.overLong == OverLong::Truncate;
+  MILLRACE_TRY(const bool fit, whole ? Result<bool>(true) : fits(conversation));
+  if (!fit && m_spec.overLong == OverLong::Drop) {
     ++counts.dropped;
     return documents;
-  } else if (m_spec.overLong == OverLong::Truncate) {
-    ++counts.truncated;
-    truncate(document);
-    if (learnsAnything(document)) documents.push_back(std::move(document));
-  } else {
+  }
+  if (!fit) {
     ++counts.split;
-    const std::uint64_t hash = document.facts.hash;
+    MILLRACE_TRY(const std::string text, m_template.renderText(conversation.variables));
     MILLRACE_TRY(documents, split(conversation, counts));
-    for (TokenizedDocument& part : documents) part.facts.hash = hash;
+    for (TokenizedDocument& part : documents) part.facts.hash = hash64(text);
+  } else {
+    MILLRACE_TRY(TokenizedDocument document, tokenizeWhole(conversation));
+    if (isOverLong(document)) {
+      ++counts.truncated;
+      truncate(document);
+    }
+    if (learnsAnything(document)) documents.push_back(std::move(document));
   }
   if (documents.empty()) ++counts.nothingLearnt;
   return documents;

@@ -34,7 +34,10 @@ class ConversationTokens {
   ConversationTokens(ChatTemplate chat, const ChatSpec& spec, const Tokenizer& tokenizer)
       : m_template(std::move(chat)), m_spec(spec), m_tokenizer(&tokenizer) {}
 
-  Result<TokenizedDocument> whole(const Conversation& conversation) const;
+  Result<TokenizedDocument> tokenizeWhole(const Conversation& conversation) const;
+  bool isOverLong(const TokenizedDocument& document) const {
+    return static_cast<std::int64_t>(document.ids.size()) > m_spec.context;
+  }
   Result<bool> fits(const Conversation& conversation) const;
   Result<std::vector<TokenizedDocument>> split(const Conversation& conversation, ConversationCounts& counts) const;
   void truncate(TokenizedDocument& document) const;

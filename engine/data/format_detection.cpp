@@ -20,12 +20,16 @@ std::optional<DetectedFormat> formatOf(const RowOutline& row, const std::string&
   const auto found = [&](DataFormat format, const std::string& what) {
     return DetectedFormat{format, fmt::format("the row at line {} has {}", line, what)};
   };
-  if (is(textField, RowField::Kind::Text)) return found(DataFormat::Jsonl, fmt::format("a text '{}'", textField));
+  const bool text = is(textField, RowField::Kind::Text);
+  const auto asText = [&] { return found(DataFormat::Jsonl, fmt::format("a text '{}'", textField)); };
+  // A field that somebody named is meant. The one that is called text by default is often the conversation once more,
+  // written out.
+  if (text && textField != SourceFormat().textField) return asText();
   if (is("messages", RowField::Kind::List)) return found(DataFormat::Messages, "a list 'messages'");
   if (is("conversations", RowField::Kind::List)) return found(DataFormat::ShareGpt, "a list 'conversations'");
   if (is("instruction", RowField::Kind::Text) && is("output", RowField::Kind::Text))
     return found(DataFormat::Alpaca, "the texts 'instruction' and 'output'");
-  return std::nullopt;
+  return text ? std::optional(asText()) : std::nullopt;
 }
 
 } // namespace

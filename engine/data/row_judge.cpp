@@ -9,7 +9,7 @@ namespace millrace {
 namespace {
 constexpr std::int64_t rowsBeforeGivingUp = 100;
 constexpr std::int64_t rowsInLog = 10;
-constexpr std::size_t mostFields = 1000;
+constexpr std::size_t mostFieldsTold = 1000;
 constexpr std::size_t setsNamed = 30;
 } // namespace
 
@@ -83,7 +83,7 @@ Status RowJudge::judge(std::size_t file, std::int64_t line, const DecodedRecord&
   if (m_fieldSeen) return count(file, line, record.problem);
   if (m_rowsWithout++ == 0) m_firstLine = line;
   for (const auto& [name, field] : record.fields)
-    if (m_fields.size() < mostFields || m_fields.contains(name)) {
+    if (m_fields.size() < mostFieldsTold || m_fields.contains(name)) {
       RowField& known = m_fields[name];
       known = {field.kind, known.length + field.length};
     }

@@ -8,7 +8,7 @@ namespace millrace {
 namespace {
 
 constexpr int deepest = 128;
-constexpr std::size_t mostFields = 1000;
+constexpr std::size_t mostFieldsOfRow = 1000;
 
 class Reader final : public nlohmann::json_sax<nlohmann::json> {
  public:
@@ -41,7 +41,7 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
     m_key = std::move(name);
     m_innerKey.clear();
     if (isWanted() && m_outline.hasText) return fail(fmt::format("the field '{}' appears twice", m_key));
-    if (m_outline.fields.size() < mostFields && !m_outline.fields.try_emplace(m_key).second && m_wanted.empty())
+    if (m_outline.fields.size() < mostFieldsOfRow && !m_outline.fields.try_emplace(m_key).second && m_wanted.empty())
       return fail(fmt::format("the field '{}' appears twice", m_key));
     return true;
   }

@@ -7,7 +7,7 @@
 namespace millrace {
 
 namespace {
-constexpr std::size_t blockSize = static_cast<std::size_t>(MiB);
+constexpr std::size_t streamBlock = static_cast<std::size_t>(MiB);
 }
 
 bool isZstdName(const Path& path) {
@@ -23,51 +23,54 @@ Result<std::unique_ptr<SourceStream>> SourceStream::open(FileSystem& files, cons
   MILLRACE_TRY(auto file, files.open(path, OpenMode::Read));
   MILLRACE_TRY(const Bytes size, file->size());
   std::unique_ptr<SourceStream> stream(new SourceStream(path, std::move(file), size, isZstdName(path)));
-  MILLRACE_CHECK(stream->fetch());
+  if (stream->m_decoder) MILLRACE_CHECK(stream->decode());
   return stream;
 }
 
-Status SourceStream::fetch() {
+bool SourceStream::atEnd() const {
+  return m_offset == m_size && (!m_decoder || (m_at == m_decoded.size() && m_finished));
+}
+
+Result<std::size_t> SourceStream::readFile(std::span<std::byte> out) {
+  const auto part = out.first(static_cast<std::size_t>(std::min(static_cast<Bytes>(out.size()), m_size - m_offset)));
+  if (part.empty()) return 0;
+  MILLRACE_CHECK(m_file->read(part, m_offset));
+  m_hasher.update(part);
+  m_offset += static_cast<Bytes>(part.size());
+  return part.size();
+}
+
+Status SourceStream::decode() {
   m_at = 0;
-  if (!m_decoder) {
-    m_ahead.resize(static_cast<std::size_t>(std::min<Bytes>(blockSize, m_size - m_offset)));
-    if (!m_ahead.empty()) MILLRACE_CHECK(m_file->read(m_ahead, m_offset));
-    m_hasher.update(m_ahead);
-    m_offset += static_cast<Bytes>(m_ahead.size());
-    m_finished = m_offset == m_size;
-    return {};
-  }
-  m_ahead.resize(blockSize);
-  std::span<std::byte> room(m_ahead);
+  m_decoded.resize(streamBlock);
+  std::span<std::byte> room(m_decoded);
   const auto named = [&](Status status) {
     if (!status) status.error().message = fmt::format("{}: {}", m_path.string(), status.error().message);
     return status;
   };
   for (;;) {
     MILLRACE_CHECK(named(m_decoder->decode(m_undecoded, room)));
-    if (room.size() < m_ahead.size() || m_offset == m_size) break;
-    m_raw.resize(static_cast<std::size_t>(std::min<Bytes>(blockSize, m_size - m_offset)));
-    MILLRACE_CHECK(m_file->read(m_raw, m_offset));
-    m_hasher.update(m_raw);
-    m_offset += static_cast<Bytes>(m_raw.size());
-    m_undecoded = m_raw;
+    if (room.size() < m_decoded.size() || m_offset == m_size) break;
+    m_raw.resize(streamBlock);
+    MILLRACE_TRY(const std::size_t got, readFile(m_raw));
+    m_undecoded = std::span(m_raw).first(got);
   }
-  m_ahead.resize(m_ahead.size() - room.size());
-  m_finished = m_ahead.empty();
-  if (m_finished) MILLRACE_CHECK(named(m_decoder->finish()));
-  return {};
+  m_decoded.resize(m_decoded.size() - room.size());
+  m_finished = m_decoded.empty();
+  return m_finished ? named(m_decoder->finish()) : Status{};
 }
 
 Result<std::size_t> SourceStream::read(std::span<std::byte> out) {
+  if (!m_decoder) return readFile(out);
   std::size_t given = 0;
-  for (;;) {
-    const std::size_t part = std::min(out.size() - given, m_ahead.size() - m_at);
-    if (part > 0) std::memcpy(out.data() + given, m_ahead.data() + m_at, part);
+  while (given < out.size() && !atEnd()) {
+    const std::size_t part = std::min(out.size() - given, m_decoded.size() - m_at);
+    std::memcpy(out.data() + given, m_decoded.data() + m_at, part);
     given += part;
     m_at += part;
-    if (m_at == m_ahead.size() && !m_finished) MILLRACE_CHECK(fetch());
-    if (given == out.size() || atEnd()) return given;
+    if (m_at == m_decoded.size()) MILLRACE_CHECK(decode());
   }
+  return given;
 }
 
 } // namespace millrace

@@ -37,17 +37,20 @@ struct BiasGradientArgs {
   TensorView dY, dBias;
 };
 
-/// y = x / sqrt(mean(x^2) + eps) * weight over the last dimension. x, y (T, H) or (T, heads, H) strided activation;
-/// weight (H); rstd (T) or (T, heads) fp32 contiguous out. y may be x.
+/// y = [residual +] x / sqrt(mean(x^2) + eps) * (weightOffset + weight) over the last dimension. x, y, residual (T, H)
+/// or (T, heads, H) strided activation; weight (H); rstd (T) or (T, heads) fp32 contiguous out. y may be x or residual.
 struct RmsNormArgs {
   TensorView x, weight, y, rstd;
   float epsilon = 0;
+  float weightOffset = 0;
+  TensorView residual = {}; ///< optional
 };
 
 /// dX = [dResidual +] gradient through the norm; dWeight (H) fp32 +=. x is the norm's input. dX may be dY or dResidual.
 struct RmsNormBackwardArgs {
   TensorView dY, x, weight, rstd, dX, dWeight;
   TensorView dResidual; ///< like dX; optional
+  float weightOffset = 0;
 };
 
 /// y = (x - mean) / sqrt(var + eps) * weight + bias. x, y (T, H); mean, rstd (T) fp32 out; weight, bias (H).
@@ -74,10 +77,12 @@ struct RopeArgs {
 /// row and sees key j iff
 ///   j <= position, j > position - window (window 0: no limit), and j >= documentStart[b, position].
 /// documentStart (B, Tk) int32: where in the row the document of each position begins; optional (one document a row).
+/// softcap above 0: scaled scores s count as softcap * tanh(s / softcap).
 struct AttentionArgs {
   TensorView q, k, v, out, lse, documentStart;
   float scale = 1;
   std::int64_t window = 0;
+  float softcap = 0;
 };
 
 /// Deterministic: dQ, dK, dV (shaped as q, k, v; written, not added to), with Tq = Tk = T.
@@ -86,6 +91,7 @@ struct AttentionBackwardArgs {
   TensorView dOut, q, k, v, out, lse, documentStart, dQ, dK, dV, scratch;
   float scale = 1;
   std::int64_t window = 0;
+  float softcap = 0;
 };
 
 /// y = act(gate) * up, with gateUp (T, 2I): gate in columns [0, I), up in [I, 2I). y (T, I).
@@ -112,17 +118,20 @@ struct ActivationBackwardArgs {
   Activation activation = Activation::Gelu;
 };
 
-/// x[t] = table[ids[t]] [+ positionTable[positionIds[t]]]. table (U, H) activation, ids (T) int32 below U; the caller
-/// has checked the ids. x (T, H).
+/// x[t] = scale * table[ids[t]] [+ positionTable[positionIds[t]]]. table (U, H) activation, ids (T) int32 below U; the
+/// caller has checked the ids. x (T, H).
 struct EmbeddingArgs {
   TensorView table, ids, x;
   TensorView positionTable, positionIds; ///< optional pair
+  float scale = 1;
 };
 
-/// dTable[u] = sum of dX[t] over the tokens t of row u, in ascending t. order (T) int32: tokens sorted by row, then by
-/// t; starts (U + 1) int32: where each row's tokens begin in order. dX (T, H) activation; dTable (U, H) fp32, written.
+/// dTable[u] = scale * sum of dX[t] over the tokens t of row u, in ascending t. order (T) int32: tokens sorted by row,
+/// then by t; starts (U + 1) int32: where each row's tokens begin in order. dX (T, H) activation; dTable (U, H) fp32,
+/// written.
 struct EmbeddingBackwardArgs {
   TensorView dX, order, starts, dTable;
+  float scale = 1;
 };
 
 /// target[r] += source[i], where r is rows[i], or with an index the place of rows[i] in it; without rows r is i. source
@@ -136,10 +145,18 @@ struct AddRowsArgs {
 /// For each row c with targets[c] >= 0: loss[c] = logsumexp(logits[c]) - logits[c][targets[c]], and dLogits[c] =
 /// (softmax(logits[c]) - onehot) * scale. Rows with target -1: loss 0, dLogits 0. logits (C, V) fp32; targets (C)
 /// int32; loss (C) fp32. dLogits (C, V): absent (loss only), or fp32 on the same memory as logits, or bf16 on the same
-/// memory with row stride 2V (each row's gradients at the start of its own logits).
+/// memory with row stride 2V (each row's gradients at the start of its own logits). softcap above 0: the logits are
+/// what SoftcapArgs made, and dLogits are the gradients of what it made them of.
 struct CrossEntropyArgs {
   TensorView logits, targets, loss, dLogits;
   float scale = 1;
+  float softcap = 0;
+};
+
+/// x = softcap * tanh(x / softcap) in place, softcap above 0. x (R, C) fp32, rows may be strided.
+struct SoftcapArgs {
+  TensorView x;
+  float softcap = 1;
 };
 
 /// sum[0] += sum of x in fp64, in an order fixed by the count. x fp32, contiguous; sum (1) fp64.
@@ -184,6 +201,54 @@ struct AdamWArgs {
   bool decay = false;
 };
 
+/// Which experts each of T tokens goes to: the K with the largest logits (T, E) fp32, of equal ones the first. A weight
+/// is the softmax over all E of its token's logits, or with normalize over the K chosen. Each of the T K choices is a
+/// row; rows are sorted by expert, and those of an expert by token. All contiguous; written:
+struct RouteArgs {
+  TensorView logits;
+  TensorView experts;    ///< (T, K) int32, best first
+  TensorView weights;    ///< (T, K) fp32
+  TensorView rows;       ///< (T, K) int32: the choice's row
+  TensorView tokens;     ///< (T K) int32: the row's token
+  TensorView rowWeights; ///< (T K) fp32
+  TensorView begins;     ///< (E + 1) int32: where each expert's rows begin
+  bool normalize = false;
+  static constexpr std::int64_t mostExperts = 1024;
+};
+
+/// dLogits (T, E) activation, written, from dRowWeights (T K) fp32; the rest is what RouteArgs read and wrote.
+struct RouteBackwardArgs {
+  TensorView dRowWeights, logits, experts, weights, rows, dLogits;
+  bool normalize = false;
+};
+
+/// Products of groups of rows with a matrix each: c[r] = a[r] op(b_g) for the rows r of group g, which are
+/// [begins[g], begins[g + 1]), all R of them in ascending groups. a (R, K), b (G, K, N), or (G, N, K) with transposeB,
+/// contiguous, c (R, N): activation dtype. begins (G + 1) int32.
+struct GroupedMatmulArgs {
+  TensorView a, b, c, begins;
+  bool transposeB = false;
+};
+
+/// dW_g += dY^T x over the rows of group g. dY (R, N), x (R, K) activation, dW (G, N, K) fp32 contiguous.
+struct GroupedWeightGradientArgs {
+  TensorView dY, x, dW, begins;
+};
+
+/// y[t] = [residual[t] +] sum over j of [weights[t, j]] x[rows[t, j]]. x (R, H), y, residual (T, H) activation; rows,
+/// weights (T, K) int32, fp32. y may be residual.
+struct CombineRowsArgs {
+  TensorView x, rows;
+  TensorView weights, residual; ///< optional
+  TensorView y;
+};
+
+/// dWeights[r] = dY[r] . x[r]; then both rows are multiplied by weights[r] in place. dY, x (R, I) activation; weights,
+/// dWeights (R) fp32.
+struct WeighRowsArgs {
+  TensorView dY, x, weights, dWeights;
+};
+
 class Kernels {
  public:
   virtual ~Kernels() = default;
@@ -204,9 +269,16 @@ class Kernels {
   virtual void embeddingBackward(Stream& stream, const EmbeddingBackwardArgs& args) = 0;
   virtual void addRows(Stream& stream, const AddRowsArgs& args) = 0;
   virtual void crossEntropy(Stream& stream, const CrossEntropyArgs& args) = 0;
+  virtual void softcap(Stream& stream, const SoftcapArgs& args) = 0;
   virtual void sum(Stream& stream, const SumArgs& args) = 0;
   virtual void sumOfSquares(Stream& stream, const SumOfSquaresArgs& args) = 0;
   virtual void convert(Stream& stream, const ConvertArgs& args) = 0;
+  virtual void route(Stream& stream, const RouteArgs& args) = 0;
+  virtual void routeBackward(Stream& stream, const RouteBackwardArgs& args) = 0;
+  virtual void groupedMatmul(Stream& stream, const GroupedMatmulArgs& args) = 0;
+  virtual void groupedWeightGradient(Stream& stream, const GroupedWeightGradientArgs& args) = 0;
+  virtual void combineRows(Stream& stream, const CombineRowsArgs& args) = 0;
+  virtual void weighRows(Stream& stream, const WeighRowsArgs& args) = 0;
   virtual void adamW(Stream& stream, const AdamWArgs& args) = 0;
 };
 

@@ -48,8 +48,8 @@ class BlockBuilder {
   BlockSpec m_block;
 };
 
-/// llama, qwen2, qwen3, mistral: RMS norms, separate projections stored (out, in). phi3 stores those fused that are
-/// computed with at once.
+/// All but gpt2: RMS norms, separate projections stored (out, in). phi3 stores those fused that are computed with at
+/// once.
 class LlamaNames {
  public:
   explicit LlamaNames(const ModelSpec& spec) : m_spec(spec) {}
@@ -60,7 +60,7 @@ class LlamaNames {
     const std::string prefix = fmt::format("model.layers.{}.", layer);
     const std::string self = prefix + "self_attn.";
     BlockBuilder block(BlockKind::Attention, layer, fmt::format("layers.{}.attention", layer));
-    block.add(Role::NormWeight, prefix + "input_layernorm.weight", Shape{h});
+    if (m_spec.preNorms) block.add(Role::NormWeight, prefix + "input_layernorm.weight", Shape{h});
     if (m_spec.family == ModelFamily::Phi3)
       block.add(Role::QkvWeight, self + "qkv_proj.weight", Shape{q + 2 * kv, h});
     else
@@ -72,12 +72,14 @@ class LlamaNames {
       block.add(
           Role::QkvBias, Shape{q + 2 * kv},
           {{self + "q_proj.bias", Shape{q}}, {self + "k_proj.bias", Shape{kv}}, {self + "v_proj.bias", Shape{kv}}});
-    if (a.qkNorm) {
-      block.add(Role::QNormWeight, self + "q_norm.weight", Shape{a.headDim});
-      block.add(Role::KNormWeight, self + "k_norm.weight", Shape{a.headDim});
+    if (a.qkNorm != QkNorm::None) {
+      const bool head = a.qkNorm == QkNorm::Head;
+      block.add(Role::QNormWeight, self + "q_norm.weight", Shape{head ? a.headDim : q});
+      block.add(Role::KNormWeight, self + "k_norm.weight", Shape{head ? a.headDim : kv});
     }
     block.add(Role::OutWeight, self + "o_proj.weight", Shape{h, q});
     if (a.outBias) block.add(Role::OutBias, self + "o_proj.bias", Shape{h});
+    if (m_spec.postNorms) block.add(Role::PostNormWeight, prefix + "post_attention_layernorm.weight", Shape{h});
     return block.finish();
   }
 
@@ -86,7 +88,15 @@ class LlamaNames {
     const std::string prefix = fmt::format("model.layers.{}.", layer);
     const std::string mlp = prefix + "mlp.";
     BlockBuilder block(BlockKind::Mlp, layer, fmt::format("layers.{}.mlp", layer));
-    block.add(Role::NormWeight, prefix + "post_attention_layernorm.weight", Shape{h});
+    if (m_spec.preNorms) {
+      // What comes after attention is a norm of its output, where there is one, else the one before the MLP.
+      const char* name = m_spec.postNorms ? "pre_feedforward_layernorm.weight" : "post_attention_layernorm.weight";
+      block.add(Role::NormWeight, prefix + name, Shape{h});
+    }
+    if (m_spec.experts.count > 0) {
+      addExperts(block, prefix);
+      return block.finish();
+    }
     if (m_spec.family == ModelFamily::Phi3)
       block.add(Role::UpWeight, mlp + "gate_up_proj.weight", Shape{2 * inner, h});
     else
@@ -97,6 +107,7 @@ class LlamaNames {
                 {{mlp + "gate_proj.bias", Shape{inner}}, {mlp + "up_proj.bias", Shape{inner}}});
     block.add(Role::DownWeight, mlp + "down_proj.weight", Shape{h, inner});
     if (m_spec.mlp.bias) block.add(Role::DownBias, mlp + "down_proj.bias", Shape{h});
+    if (m_spec.postNorms) block.add(Role::PostNormWeight, prefix + "post_feedforward_layernorm.weight", Shape{h});
     return block.finish();
   }
 
@@ -105,6 +116,23 @@ class LlamaNames {
   std::string embedding() const { return "model.embed_tokens.weight"; }
 
  private:
+  /// The matrices of all experts, one after the other, each stored by itself.
+  void addExperts(BlockBuilder& block, const std::string& prefix) const {
+    const bool mixtral = m_spec.family == ModelFamily::Mixtral;
+    const std::int64_t h = m_spec.hidden, inner = m_spec.mlp.inner, count = m_spec.experts.count;
+    const std::string mlp = prefix + (mixtral ? "block_sparse_moe." : "mlp.");
+    block.add(Role::RouterWeight, mlp + "gate.weight", Shape{count, h});
+    std::vector<Named> up, down;
+    for (std::int64_t e = 0; e < count; ++e) {
+      const std::string expert = fmt::format("{}experts.{}.", mlp, e);
+      up.push_back({expert + (mixtral ? "w1.weight" : "gate_proj.weight"), Shape{inner, h}});
+      up.push_back({expert + (mixtral ? "w3.weight" : "up_proj.weight"), Shape{inner, h}});
+      down.push_back({expert + (mixtral ? "w2.weight" : "down_proj.weight"), Shape{h, inner}});
+    }
+    block.add(Role::UpWeight, Shape{count, 2 * inner, h}, std::move(up));
+    block.add(Role::DownWeight, Shape{count, h, inner}, std::move(down));
+  }
+
   const ModelSpec& m_spec;
 };
 

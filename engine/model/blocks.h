@@ -15,8 +15,8 @@ namespace millrace {
 enum class BlockKind {
   Embedding, ///< token embedding (V, H); also the head's weight when tied
   Positions, ///< learned positions (P, H)
-  Attention, ///< of one layer, with the norm before it
-  Mlp,       ///< of one layer, with the norm before it
+  Attention, ///< of one layer, with its norms
+  Mlp,       ///< of one layer, with its norms
   FinalNorm, ///< and with an untied head nothing else
   Head,      ///< (V, H), absent when tied
 };
@@ -37,15 +37,17 @@ enum class Role {
   Table, ///< Embedding, Positions, Head: the whole matrix
   NormWeight,
   NormBias,
+  PostNormWeight,
   QkvWeight, ///< rows q, then k, then v (columns in a Conv1D weight)
   QkvBias,
   QNormWeight,
   KNormWeight,
   OutWeight,
   OutBias,
-  UpWeight, ///< gated: rows gate, then up
+  RouterWeight, ///< (E, H)
+  UpWeight,     ///< gated: rows gate, then up; with experts (E, 2 inner, H)
   UpBias,
-  DownWeight,
+  DownWeight, ///< with experts (E, H, inner)
   DownBias,
 };
 

@@ -3,6 +3,8 @@
 #include "model/blocks.h"
 #include "model/config_keys.h"
 #include "model/config_rope.h"
+#include "model/config_windows.h"
+#include "model/family_defaults.h"
 #include "model/foreign_models.h"
 
 #include <algorithm>
@@ -21,6 +23,8 @@ constexpr std::int64_t maximumLayers = std::int64_t{1} << 13;
 constexpr std::int64_t maximumHeads = std::int64_t{1} << 14;
 constexpr std::int64_t maximumHeadDim = std::int64_t{1} << 12;
 constexpr std::int64_t maximumProjection = std::int64_t{1} << 22;
+constexpr std::int64_t maximumExperts = 1024;                       // as many as the routing kernels know
+constexpr std::int64_t maximumExpertsOfAll = std::int64_t{1} << 17; // layers together: each has tensors of its own
 constexpr std::int64_t maximumParameters = std::int64_t{1} << 50;
 
 class Importer {
@@ -32,7 +36,7 @@ class Importer {
     MILLRACE_CHECK(m_reader.status());
     MILLRACE_CHECK(readFamily());
     // First of all, because they say best what kind of model it is.
-    refuseForeignKeys(m_reader);
+    refuseForeignKeys(m_reader, m_spec.family);
     MILLRACE_CHECK(m_reader.status());
     ignoreHarmlessKeys(m_reader);
     if (m_spec.family == ModelFamily::Gpt2)
@@ -54,10 +58,7 @@ class Importer {
   }
 
  private:
-  bool isNull(const char* key) const {
-    const auto entry = m_config.find(key);
-    return entry != m_config.end() && entry->is_null();
-  }
+  bool isNull(const char* key) const { return millrace::isNull(m_config, key); }
 
   void warn(std::string text) {
     if (m_warnings) m_warnings->push_back(fmt::format("{}: {}", m_source, text));
@@ -68,13 +69,12 @@ class Importer {
     MILLRACE_CHECK(m_reader.status());
     const auto family = familyNamed(name);
     if (!family) {
-      const bool experts = name.find("moe") != std::string::npos || name == "mixtral" || name == "dbrx";
-      return badInput(fmt::format("{}: model_type {}{}, expected one of: {}", m_source,
+      return badInput(fmt::format("{}: model_type {}, expected one of: {}", m_source,
                                   name.empty() ? "is missing" : fmt::format("is '{}'", name.substr(0, 60)),
-                                  experts ? ", a mixture of experts, which is not implemented" : "",
                                   supportedFamilies()));
     }
     m_spec.family = *family;
+    m_defaults = familyDefaults(*family);
     return {};
   }
 
@@ -96,9 +96,13 @@ class Importer {
     refuseUnless(m_reader, key, {actual}, fmt::format("is not read by this family, which has {} here", actual));
   }
 
-  void readActivation(const char* primary, const char* fallback) {
+  void readActivation() {
+    const char* primary = m_defaults.activationKey;
+    const char* fallback = m_defaults.activation;
     const auto named = [&](const char* key, const std::string& name) {
-      const auto activation = activationNamed(name);
+      auto activation = activationNamed(name);
+      // Published with the exact function's name, meaning the approximation, as transformers reads it too.
+      if (m_spec.family == ModelFamily::Gemma && activation == Activation::Gelu) activation = Activation::GeluTanh;
       if (!activation)
         m_reader.problem(
             key, fmt::format("is '{}', which is not implemented; implemented are: {}", name, supportedActivations()));
@@ -110,8 +114,8 @@ class Importer {
         m_reader.problem(key, fmt::format("differs from {}, which is what this family reads", primary));
   }
 
-  void readEpsilon(const char* primary, double fallback) {
-    m_spec.normEpsilon = m_reader.number(primary, fallback, 0, 1);
+  void readEpsilon(const char* primary) {
+    m_spec.normEpsilon = m_reader.number(primary, m_defaults.epsilon, 0, 1);
     for (const char* key : {"rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps", "norm_eps", "norm_epsilon"})
       if (m_reader.number(key, m_spec.normEpsilon, 0, 1) != m_spec.normEpsilon)
         m_reader.problem(key, fmt::format("differs from {}, which is what this family reads", primary));
@@ -126,12 +130,12 @@ class Importer {
     m_spec.norm = NormKind::Layer;
     m_spec.learnedPositions = true;
     m_spec.conv1dWeights = true;
-    m_spec.vocabulary = size("vocab_size", 50257, maximumVocabulary);
-    m_spec.hidden = size("n_embd", "hidden_size", 768, maximumHidden);
-    m_spec.maxPositions = size("n_positions", "max_position_embeddings", 1024, maximumPositions);
-    const std::int64_t layers = size("n_layer", "num_hidden_layers", 12, maximumLayers);
+    m_spec.vocabulary = size("vocab_size", m_defaults.vocabulary, maximumVocabulary);
+    m_spec.hidden = size("n_embd", "hidden_size", m_defaults.hidden, maximumHidden);
+    m_spec.maxPositions = size("n_positions", "max_position_embeddings", m_defaults.positions, maximumPositions);
+    const std::int64_t layers = size("n_layer", "num_hidden_layers", m_defaults.layers, maximumLayers);
     AttentionSpec& attention = m_spec.attention;
-    attention.heads = size("n_head", "num_attention_heads", 12, maximumHeads);
+    attention.heads = size("n_head", "num_attention_heads", m_defaults.heads, maximumHeads);
     attention.kvHeads = attention.heads;
     attention.qkvBias = attention.outBias = true;
     if (m_spec.hidden % attention.heads != 0)
@@ -144,8 +148,8 @@ class Importer {
     m_spec.mlp.bias = true;
     m_spec.mlp.inner = size("n_inner", 4 * m_spec.hidden, maximumInner);
     mustBe("intermediate_size", m_spec.mlp.inner);
-    readActivation("activation_function", "gelu_new");
-    readEpsilon("layer_norm_epsilon", 1e-5);
+    readActivation();
+    readEpsilon("layer_norm_epsilon");
     noDropout("attn_pdrop", 0.1);
     noDropout("embd_pdrop", 0.1);
     noDropout("resid_pdrop", 0.1);
@@ -164,59 +168,101 @@ class Importer {
     for (const char* key : {"attention_bias", "mlp_bias"})
       refuseUnless(m_reader, key, {true}, "is not of this family, which always has biases");
     refuseUnless(m_reader, "use_sliding_window", {false}, "is not of this family");
-    readTies(true);
   }
 
   void readLlamaLike() {
     const ModelFamily family = m_spec.family;
-    const bool qwen = family == ModelFamily::Qwen2 || family == ModelFamily::Qwen3;
-    const bool mistral = family == ModelFamily::Mistral;
-    const bool phi3 = family == ModelFamily::Phi3;
-    m_spec.vocabulary = size("vocab_size", qwen ? 151936 : (phi3 ? 32064 : 32000), maximumVocabulary);
-    m_spec.hidden = size("hidden_size", phi3 ? 3072 : 4096, maximumHidden);
-    m_spec.maxPositions = size("max_position_embeddings",
-                               qwen      ? 32768
-                               : mistral ? 131072
-                               : phi3    ? 4096
-                                         : 2048,
-                               maximumPositions);
-    m_spec.layers.resize(static_cast<std::size_t>(size("num_hidden_layers", 32, maximumLayers)));
-    m_spec.mlp.inner = size("intermediate_size", qwen ? 22016 : mistral ? 14336 : phi3 ? 8192 : 11008, maximumInner);
+    m_spec.vocabulary = size("vocab_size", m_defaults.vocabulary, maximumVocabulary);
+    m_spec.hidden = size("hidden_size", m_defaults.hidden, maximumHidden);
+    m_spec.maxPositions = size("max_position_embeddings", m_defaults.positions, maximumPositions);
+    m_spec.layers.resize(static_cast<std::size_t>(size("num_hidden_layers", m_defaults.layers, maximumLayers)));
+    if (m_defaults.experts > 0)
+      readExperts();
+    else
+      m_spec.mlp.inner = size("intermediate_size", m_defaults.inner, maximumInner);
     readHeads();
-    readActivation("hidden_act", "silu");
-    readEpsilon("rms_norm_eps", phi3 ? 1e-5 : 1e-6);
+    readActivation();
+    readEpsilon("rms_norm_eps");
     noDropout("attention_dropout", 0);
     for (const char* key : {"resid_pdrop", "embd_pdrop"})
-      if (phi3) noDropout(key, 0);
+      if (family == ModelFamily::Phi3) noDropout(key, 0);
     readBiases();
-    m_spec.attention.qkNorm = family == ModelFamily::Qwen3;
+    if (family == ModelFamily::Qwen3 || family == ModelFamily::Qwen3Moe) m_spec.attention.qkNorm = QkNorm::Head;
     for (LayerSpec& layer : m_spec.layers)
       layer.attentionScale = 1.0 / std::sqrt(static_cast<double>(m_spec.attention.headDim));
-    readWindows();
-    readTies(false);
+    readWindows(m_reader, m_config, m_defaults, m_spec.layers);
+    if (family == ModelFamily::Olmo2) {
+      m_spec.attention.qkNorm = QkNorm::Projection;
+      m_spec.preNorms = false;
+      m_spec.postNorms = true;
+    }
+    if (family == ModelFamily::Gemma || family == ModelFamily::Gemma2) {
+      m_spec.normWeightOffset = 1;
+      m_spec.embeddingScale = std::sqrt(static_cast<double>(m_spec.hidden));
+    }
+    if (family == ModelFamily::Gemma2) readGemma2();
+  }
+
+  void readExperts() {
+    const bool qwen = m_spec.family == ModelFamily::Qwen3Moe;
+    ExpertsSpec& experts = m_spec.experts;
+    const char* key = qwen ? "num_experts" : "num_local_experts";
+    experts.count = size(key, qwen ? "num_local_experts" : "num_experts", m_defaults.experts, maximumExperts);
+    experts.chosen = size("num_experts_per_tok", m_defaults.chosenExperts, maximumExperts);
+    if (experts.chosen > experts.count)
+      m_reader.problem("num_experts_per_tok",
+                       fmt::format("is {}, expected at most {}, which is {}", experts.chosen, key, experts.count));
+    const auto layers = static_cast<std::int64_t>(m_spec.layers.size());
+    if (experts.count * layers > maximumExpertsOfAll)
+      m_reader.problem(key, fmt::format("times num_hidden_layers is {}, at most {} is possible",
+                                        formatCount(experts.count * layers), formatCount(maximumExpertsOfAll)));
+    experts.normalize = qwen ? m_reader.boolean("norm_topk_prob", false) : true;
+    m_spec.mlp.inner = size(qwen ? "moe_intermediate_size" : "intermediate_size", m_defaults.inner, maximumInner);
+    const double auxiliary = m_reader.number("router_aux_loss_coef", 0.001, 0, 1e6);
+    if (m_reader.boolean("output_router_logits", false) && auxiliary != 0)
+      m_reader.problem("output_router_logits",
+                       "adds an auxiliary loss of the router, which is not implemented; false trains without it");
+    if (!qwen) {
+      refuseUnless(m_reader, "router_jitter_noise", {0},
+                   "adds noise to what the router reads, which is not implemented");
+      return;
+    }
+    (void)size("intermediate_size", 1, maximumInner); // of layers without experts, of which there are none
+    const char* dense = "leaves some layers without experts; layers of different sizes are not implemented";
+    refuseUnless(m_reader, "mlp_only_layers", {Json::array()}, dense);
+    refuseUnless(m_reader, "decoder_sparse_step", {1}, dense);
+  }
+
+  void readGemma2() {
+    m_spec.postNorms = true;
+    const auto softcap = [&](const char* key, double fallback) {
+      return m_reader.number(key, isNull(key) ? 0 : fallback, 1e-3, 1e6);
+    };
+    m_spec.attention.softcap = softcap("attn_logit_softcapping", 50);
+    m_spec.logitSoftcap = softcap("final_logit_softcapping", 30);
+    const double scalar = m_reader.number("query_pre_attn_scalar", 256, 1e-6, 1e9);
+    for (LayerSpec& layer : m_spec.layers) layer.attentionScale = 1.0 / std::sqrt(scalar);
   }
 
   void readHeads() {
     AttentionSpec& attention = m_spec.attention;
-    attention.heads = size("num_attention_heads", 32, maximumHeads);
-    // Only llama's default follows the heads; null means that for every family.
-    std::int64_t kvHeads = attention.heads;
-    if (m_spec.family == ModelFamily::Mistral) kvHeads = 8;
-    if (m_spec.family == ModelFamily::Qwen2 || m_spec.family == ModelFamily::Qwen3) kvHeads = 32;
-    if (isNull("num_key_value_heads")) kvHeads = attention.heads;
-    attention.kvHeads = size("num_key_value_heads", kvHeads, maximumHeads);
+    attention.heads = size("num_attention_heads", m_defaults.heads, maximumHeads);
+    // Null means as many as heads for every family.
+    const bool asHeads = m_defaults.kvHeads == 0 || isNull("num_key_value_heads");
+    attention.kvHeads = size("num_key_value_heads", asHeads ? attention.heads : m_defaults.kvHeads, maximumHeads);
     if (attention.heads % attention.kvHeads != 0)
       m_reader.problem("num_key_value_heads",
                        fmt::format("{} {}, expected a divisor of num_attention_heads, which is {}",
                                    m_reader.has("num_key_value_heads") ? "is" : "is missing, which means",
                                    attention.kvHeads, attention.heads));
-    const bool fixedHead = m_spec.family == ModelFamily::Qwen3 && !isNull("head_dim");
+    const bool fixedHead = m_defaults.headDim != 0 && !isNull("head_dim");
     if (!m_reader.has("head_dim") && !fixedHead && m_spec.hidden % attention.heads != 0)
       m_reader.problem("num_attention_heads",
                        fmt::format("is {}, expected a divisor of hidden_size, which is {}, since head_dim is absent",
                                    attention.heads, m_spec.hidden));
     attention.headDim =
-        size("head_dim", fixedHead ? 128 : std::max<std::int64_t>(1, m_spec.hidden / attention.heads), maximumHeadDim);
+        size("head_dim", fixedHead ? m_defaults.headDim : std::max<std::int64_t>(1, m_spec.hidden / attention.heads),
+             maximumHeadDim);
     if (attention.headDim % 2 != 0)
       m_reader.problem(
           m_reader.has("head_dim") ? "head_dim" : "num_attention_heads",
@@ -228,7 +274,7 @@ class Importer {
 
   void readBiases() {
     const bool qwen2 = m_spec.family == ModelFamily::Qwen2;
-    const bool never = m_spec.family == ModelFamily::Mistral || m_spec.family == ModelFamily::Phi3;
+    const bool never = m_defaults.windowed == WindowedLayers::All; // mistral and those after it
     if (qwen2) {
       m_spec.attention.qkvBias = true;
       refuseUnless(m_reader, "attention_bias", {},
@@ -244,59 +290,9 @@ class Importer {
       refuseUnless(m_reader, "mlp_bias", {false}, "is not read by this family, which has no biases in its MLP");
   }
 
-  /// Sliding windows. Only qwen2 and qwen3 choose per layer; mistral and phi3 have one for all, llama none.
-  void readWindows() {
-    const bool llama = m_spec.family == ModelFamily::Llama;
-    const bool phi3 = m_spec.family == ModelFamily::Phi3;
-    const bool mistral = m_spec.family == ModelFamily::Mistral || phi3;
-    const std::int64_t absent = llama || phi3 || isNull("sliding_window") ? 0 : 4096;
-    std::int64_t window = m_reader.integer("sliding_window", absent, 1, maximumPositions);
-    const bool use = m_reader.boolean("use_sliding_window", mistral && window > 0);
-    const std::int64_t firstSliding = m_reader.integer("max_window_layers", mistral ? 0 : 28, 0, INT32_MAX);
-    if (llama && (use || (window > 0 && !m_reader.has("use_sliding_window"))))
-      m_reader.problem(use ? "use_sliding_window" : "sliding_window",
-                       "asks for a sliding window, which this family does not have; mistral, qwen2 and qwen3 do");
-    if (mistral && use != (window > 0))
-      m_reader.problem("use_sliding_window",
-                       fmt::format("is {}, but this family decides by sliding_window alone, which is {}", use,
-                                   window > 0 ? std::to_string(window) : "null"));
-    if (mistral && window > 0 && firstSliding != 0)
-      m_reader.problem("max_window_layers", "is not read by this family, whose layers all have the window");
-    if (!use) window = 0;
-
-    for (std::size_t i = 0; i < m_spec.layers.size(); ++i)
-      m_spec.layers[i].window = static_cast<std::int64_t>(i) >= firstSliding ? window : 0;
-    readLayerTypes(window);
-  }
-
-  void readLayerTypes(std::int64_t window) {
-    if (!m_reader.has("layer_types")) return;
-    const Json& types = m_reader.value("layer_types");
-    if (!types.is_array() || types.size() != m_spec.layers.size()) {
-      m_reader.problem("layer_types", fmt::format("is not a list of {} entries, one per layer", m_spec.layers.size()));
-      return;
-    }
-    const bool free = m_spec.family == ModelFamily::Qwen2 || m_spec.family == ModelFamily::Qwen3;
-    for (std::size_t i = 0; i < types.size(); ++i) {
-      const std::string key = fmt::format("layer_types[{}]", i);
-      const std::string type = types[i].is_string() ? types[i].get<std::string>() : types[i].dump();
-      const bool sliding = type == "sliding_attention";
-      if (!sliding && type != "full_attention" && type != "attention")
-        m_reader.problem(key, fmt::format("is '{}', expected full_attention or sliding_attention", type));
-      else if (sliding && window == 0)
-        m_reader.problem(key, "is sliding_attention, but the config sets no window: use_sliding_window and "
-                              "sliding_window must say so");
-      else if (!free && sliding != (m_spec.layers[i].window > 0))
-        m_reader.problem(key, "differs from what this family does, which does not read layer_types");
-      else
-        m_spec.layers[i].window = sliding ? window : 0;
-    }
-  }
-
-  void readTies(bool fallback) { m_spec.tiedEmbeddings = m_reader.boolean("tie_word_embeddings", fallback); }
-
   /// What all families share.
   void readCommon() {
+    m_spec.tiedEmbeddings = m_reader.boolean("tie_word_embeddings", m_defaults.tied);
     const double range = m_reader.number("initializer_range", 0.02, 0, 1000);
     m_spec.initializerRange = range == 0 ? 0.02 : range;
     for (const char* key : {"dtype", "torch_dtype"}) {
@@ -309,11 +305,8 @@ class Importer {
   }
 
   void readTokens() {
-    const bool gpt2 = m_spec.family == ModelFamily::Gpt2;
-    const bool phi3 = m_spec.family == ModelFamily::Phi3;
-    const bool qwen = m_spec.family == ModelFamily::Qwen2 || m_spec.family == ModelFamily::Qwen3;
     const std::int64_t bos =
-        m_reader.integer("bos_token_id", qwen || isNull("bos_token_id") ? -1 : (gpt2 ? 50256 : 1), -1, INT32_MAX);
+        m_reader.integer("bos_token_id", isNull("bos_token_id") ? -1 : m_defaults.bos, -1, INT32_MAX);
     if (usable("bos_token_id", bos)) m_spec.bosToken = bos;
     const Json& eos = m_reader.value("eos_token_id");
     if (eos.is_array()) {
@@ -326,19 +319,18 @@ class Importer {
         if (usable("eos_token_id", id)) m_spec.eosTokens.push_back(id);
       }
     } else {
-      const std::int64_t id = m_reader.integer(
-          "eos_token_id", qwen || isNull("eos_token_id") ? -1 : (gpt2 ? 50256 : (phi3 ? 32000 : 2)), -1, INT32_MAX);
+      const std::int64_t id =
+          m_reader.integer("eos_token_id", isNull("eos_token_id") ? -1 : m_defaults.eos, -1, INT32_MAX);
       if (usable("eos_token_id", id)) m_spec.eosTokens.push_back(id);
     }
-    readPadding(gpt2);
+    readPadding();
   }
 
-  /// As in torch.nn.Embedding: a negative id counts from the end of the table. gpt2 has no such token; only phi3 has
-  /// one where the config says nothing.
-  void readPadding(bool gpt2) {
-    const bool phi3 = m_spec.family == ModelFamily::Phi3;
-    std::int64_t pad = m_reader.integer("pad_token_id", phi3 ? 32000 : 0, -INT32_MAX, INT32_MAX);
-    if (gpt2 || isNull("pad_token_id") || (!m_reader.has("pad_token_id") && !phi3)) return;
+  /// As in torch.nn.Embedding: a negative id counts from the end of the table. gpt2 has no such token.
+  void readPadding() {
+    const bool absent = !m_reader.has("pad_token_id");
+    std::int64_t pad = m_reader.integer("pad_token_id", m_defaults.pad, -INT32_MAX, INT32_MAX);
+    if (m_spec.family == ModelFamily::Gpt2 || isNull("pad_token_id") || (absent && m_defaults.pad < 0)) return;
     if (!m_config.contains("pad_token_id") && pad >= m_spec.vocabulary) return;
     if (pad < -m_spec.vocabulary || pad >= m_spec.vocabulary) {
       m_reader.problem("pad_token_id", fmt::format("is {}, expected null or less than vocab_size, which is {}", pad,
@@ -367,6 +359,7 @@ class Importer {
     context.source = m_source;
     context.maxPositions = m_spec.maxPositions;
     context.headDim = m_spec.attention.headDim;
+    context.theta = m_defaults.theta;
     context.phi3 = m_spec.family == ModelFamily::Phi3;
     MILLRACE_TRY(m_spec.rope, ropeFromConfig(m_reader, context, m_warnings));
     const RopeSpec& rope = *m_spec.rope;
@@ -385,6 +378,7 @@ class Importer {
   std::vector<std::string>* m_warnings;
   JsonReader m_reader;
   ModelSpec m_spec;
+  FamilyDefaults m_defaults;
 };
 
 } // namespace

@@ -9,13 +9,18 @@ namespace millrace {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, ModelFamily>, 6> families{{
+constexpr std::array<std::pair<std::string_view, ModelFamily>, 11> families{{
     {"llama", ModelFamily::Llama},
     {"qwen2", ModelFamily::Qwen2},
     {"qwen3", ModelFamily::Qwen3},
     {"mistral", ModelFamily::Mistral},
     {"gpt2", ModelFamily::Gpt2},
     {"phi3", ModelFamily::Phi3},
+    {"olmo2", ModelFamily::Olmo2},
+    {"gemma", ModelFamily::Gemma},
+    {"gemma2", ModelFamily::Gemma2},
+    {"mixtral", ModelFamily::Mixtral},
+    {"qwen3_moe", ModelFamily::Qwen3Moe},
 }};
 
 // gelu_fast and gelu_accurate write the tanh approximation's constants in other forms of the same numbers.
@@ -63,12 +68,14 @@ struct ForeignKey {
   const char* key;
   const char* why;
   std::vector<Json> neutral;
+  std::vector<ModelFamily> except = {}; ///< the families that read it
 };
 
 const std::vector<ForeignKey>& foreignKeys() {
   static const char* other = "belongs to mathematics that this family's implementation here does not have";
   static const char* quantized = "says that the weights are quantized; use the model with its original float weights";
-  static const char* experts = "is of a mixture of experts, which is not implemented";
+  static const char* experts = "is of a mixture of experts, which this family is not";
+  static const std::vector<ModelFamily> mixtures{ModelFamily::Mixtral, ModelFamily::Qwen3Moe};
   static const std::vector<ForeignKey> keys{
       {"quantization_config", quantized, {}},
       {"quantization", quantized, {}},
@@ -84,9 +91,10 @@ const std::vector<ForeignKey>& foreignKeys() {
       {"peft_type", "is of an adapter; merge the adapter into its model first", {}},
       {"per_layer_config", "overrides single layers, which is not implemented", {Json::object()}},
       {"pruned_heads", "removes attention heads, which is not implemented", {Json::object()}},
-      {"attn_logit_softcapping", other, {}},
-      {"final_logit_softcapping", other, {}},
-      {"query_pre_attn_scalar", other, {}},
+      {"attn_logit_softcapping", other, {}, {ModelFamily::Gemma2}},
+      {"final_logit_softcapping", other, {}, {ModelFamily::Gemma2}},
+      {"query_pre_attn_scalar", other, {}, {ModelFamily::Gemma2}},
+      {"use_bidirectional_attention", "lets tokens see later ones, which is not implemented", {false}},
       {"attention_multiplier", other, {}},
       {"embedding_multiplier", other, {1}},
       {"residual_multiplier", other, {1}},
@@ -105,8 +113,8 @@ const std::vector<ForeignKey>& foreignKeys() {
       {"use_mrope", "asks for positions in several dimensions, which is not implemented", {false}},
       {"hidden_dropout", "is dropout, which is not implemented", {0}},
       {"residual_dropout", "is dropout, which is not implemented", {0}},
-      {"num_experts", experts, {0}},
-      {"num_local_experts", experts, {0}},
+      {"num_experts", experts, {0}, mixtures},
+      {"num_local_experts", experts, {0}, mixtures},
       {"n_routed_experts", experts, {0}},
   };
   return keys;
@@ -154,12 +162,19 @@ std::string supportedActivations() {
   return names(activations);
 }
 
+bool isNull(const Json& config, const char* key) {
+  const auto entry = config.find(key);
+  return entry != config.end() && entry->is_null();
+}
+
 void ignoreHarmlessKeys(JsonReader& reader) {
   for (const char* key : harmless) reader.ignore(key);
 }
 
-void refuseForeignKeys(JsonReader& reader) {
-  for (const ForeignKey& foreign : foreignKeys()) refuseUnless(reader, foreign.key, foreign.neutral, foreign.why);
+void refuseForeignKeys(JsonReader& reader, ModelFamily family) {
+  for (const ForeignKey& foreign : foreignKeys())
+    if (std::find(foreign.except.begin(), foreign.except.end(), family) == foreign.except.end())
+      refuseUnless(reader, foreign.key, foreign.neutral, foreign.why);
 }
 
 void refuseUnless(JsonReader& reader, const std::string& key, const std::vector<Json>& neutral,

@@ -27,13 +27,16 @@ std::optional<Activation> activationNamed(std::string_view name);
 std::string_view activationName(Activation activation, ModelFamily family);
 std::string supportedActivations();
 
+/// Whether the key is there and says null, which some families take for another thing than its absence.
+bool isNull(const Json& config, const char* key);
+
 /// Marks the keys as known that change no number of a causal language model's training: generation settings, labels,
 /// bookkeeping, implementation choices.
 void ignoreHarmlessKeys(JsonReader& reader);
 
-/// Keys of other architectures, and of features that are not implemented: null, absent and neutral values are accepted,
-/// anything else is refused with the reason.
-void refuseForeignKeys(JsonReader& reader);
+/// Keys of other architectures than the family's, and of features that are not implemented: null, absent and neutral
+/// values are accepted, anything else is refused with the reason.
+void refuseForeignKeys(JsonReader& reader, ModelFamily family);
 
 /// Accepts the key when it is absent, null or one of the neutral values; else records the problem.
 void refuseUnless(JsonReader& reader, const std::string& key, const std::vector<Json>& neutral, const std::string& why);

@@ -191,7 +191,7 @@ Result<RopeSpec> readParameters(const Json& object, const std::string& prefix, c
 
 Result<RopeSpec> ropeFromConfig(JsonReader& config, const RopeContext& context, std::vector<std::string>* warnings) {
   Defaults defaults;
-  defaults.theta = config.number("rope_theta", defaults.theta, minimumTheta, maximumTheta);
+  defaults.theta = config.number("rope_theta", context.theta, minimumTheta, maximumTheta);
   defaults.originalMaxPositions = config.integer("original_max_position_embeddings", 0, 1, maximumPositions);
   defaults.rotatedShare = rotatedShare(config, context, 1);
   const Json& scaling = config.object("rope_scaling");

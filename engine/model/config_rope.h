@@ -15,7 +15,8 @@ struct RopeContext {
   std::string source;            ///< the file, for messages
   std::int64_t maxPositions = 0; ///< max_position_embeddings
   std::int64_t headDim = 0;
-  bool phi3 = false; ///< a part of each head may rotate, and longrope is the only scaling; else whole heads do
+  double theta = 10000; ///< where the config has none
+  bool phi3 = false;    ///< a part of each head may rotate, and longrope is the only scaling; else whole heads do
 };
 
 /// Reads the rotary keys of the config (marking them as known). Warnings may be null.

@@ -19,7 +19,9 @@ void initialValues(const ModelSpec& spec, const ParameterSpec& parameter, std::u
                    std::span<float> destination) {
   assert(first >= 0 && first + static_cast<std::int64_t>(destination.size()) <= parameter.elements());
   if (parameter.shape.rank() < 2) {
-    std::fill(destination.begin(), destination.end(), parameter.name.ends_with("bias") ? 0.0f : 1.0f);
+    // Norms begin as multiplying by 1.
+    const auto weight = static_cast<float>(1 - spec.normWeightOffset);
+    std::fill(destination.begin(), destination.end(), parameter.name.ends_with("bias") ? 0.0f : weight);
     return;
   }
   const double deviation = initialDeviation(spec, parameter);

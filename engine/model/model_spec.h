@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-enum class ModelFamily { Llama, Qwen2, Qwen3, Mistral, Gpt2, Phi3 };
+enum class ModelFamily { Llama, Qwen2, Qwen3, Mistral, Gpt2, Phi3, Olmo2, Gemma, Gemma2, Mixtral, Qwen3Moe };
 
 enum class NormKind { Rms, Layer };
 
@@ -37,13 +37,21 @@ struct RopeSpec {
   bool operator==(const RopeSpec&) const = default;
 };
 
+/// RMS norms of q and k, before the rotation.
+enum class QkNorm {
+  None,
+  Head,       ///< over each head, with one weight for all
+  Projection, ///< over all heads of a token at once
+};
+
 struct AttentionSpec {
   std::int64_t heads = 0;
   std::int64_t kvHeads = 0;
   std::int64_t headDim = 0;
   bool qkvBias = false;
   bool outBias = false;
-  bool qkNorm = false; ///< RMS norm over each head of q and k, before the rotation
+  QkNorm qkNorm = QkNorm::None;
+  double softcap = 0; ///< above 0: scores s count as softcap * tanh(s / softcap)
 
   bool operator==(const AttentionSpec&) const = default;
 };
@@ -55,6 +63,15 @@ struct MlpSpec {
   bool bias = false;
 
   bool operator==(const MlpSpec&) const = default;
+};
+
+/// A mixture of experts in the place of each layer's MLP: MlpSpec is then of one expert.
+struct ExpertsSpec {
+  std::int64_t count = 0;  ///< 0: no mixture
+  std::int64_t chosen = 0; ///< experts of each token
+  bool normalize = false;  ///< the weights of the chosen add up to 1
+
+  bool operator==(const ExpertsSpec&) const = default;
 };
 
 /// What differs between layers.
@@ -72,6 +89,11 @@ struct ModelSpec {
   std::int64_t maxPositions = 0;
   NormKind norm = NormKind::Rms;
   double normEpsilon = 1e-6;
+  double normWeightOffset = 0; ///< norms multiply by offset + weight
+  bool preNorms = true;        ///< of what goes into attention and MLP
+  bool postNorms = false;      ///< of what comes out of them, before it is added to the residual; RMS norms
+  double embeddingScale = 1;   ///< of the embedding where it is looked up, in the precision that computes
+  double logitSoftcap = 0;     ///< above 0: logits are softcap * tanh(products / softcap)
   bool tiedEmbeddings = false;
   bool learnedPositions = false; ///< gpt2: an embedding of positions is added
   std::optional<RopeSpec> rope;  ///< absent with learned positions
@@ -79,6 +101,7 @@ struct ModelSpec {
   double initializerRange = 0.02;
   AttentionSpec attention;
   MlpSpec mlp;
+  ExpertsSpec experts;
   std::vector<LayerSpec> layers;
   std::optional<std::int64_t> bosToken;
   std::vector<std::int64_t> eosTokens;

@@ -11,7 +11,8 @@ namespace millrace::ops {
 namespace {
 /// What forward and backward have in common; q, k and v are known to have four dimensions.
 void checkInputs(const Checks& check, const TensorView& q, const TensorView& k, const TensorView& v,
-                 const TensorView& out, const TensorView& lse, const TensorView& documentStart, std::int64_t window) {
+                 const TensorView& out, const TensorView& lse, const TensorView& documentStart, std::int64_t window,
+                 float scale, float softcap) {
   check.tensor("q", q, {DType::F32, DType::BF16}, 4, 4);
   check.tensor("k", k, {q.dtype}, 4, 4);
   const std::int64_t batch = q.shape[0], queries = q.shape[1], heads = q.shape[2], dim = q.shape[3];
@@ -22,6 +23,8 @@ void checkInputs(const Checks& check, const TensorView& q, const TensorView& k, 
   check.that(kvHeads > 0 && heads % kvHeads == 0,
              fmt::format("{} query heads cannot be shared out over {} key heads", heads, kvHeads));
   check.that(window >= 0, fmt::format("window is {}, expected 0 (no limit) or more", window));
+  check.that(softcap >= 0, fmt::format("softcap is {}, expected 0 (none) or more", softcap));
+  check.that(softcap == 0 || scale > 0, fmt::format("scale is {}, expected more than 0 with a softcap", scale));
   check.tensor("out", out, {q.dtype}, q.shape);
   check.tensor("lse", lse, {DType::F32}, {batch, heads, queries});
   check.contiguous("lse", lse);
@@ -31,7 +34,8 @@ void checkInputs(const Checks& check, const TensorView& q, const TensorView& k, 
 
 void attention(Stream& stream, const AttentionArgs& args) {
   const Checks check("attention");
-  checkInputs(check, args.q, args.k, args.v, args.out, args.lse, args.documentStart, args.window);
+  checkInputs(check, args.q, args.k, args.v, args.out, args.lse, args.documentStart, args.window, args.scale,
+              args.softcap);
   check.apart("out", args.out, "q", args.q);
   check.apart("out", args.out, "k", args.k);
   check.apart("out", args.out, "v", args.v);
@@ -40,7 +44,8 @@ void attention(Stream& stream, const AttentionArgs& args) {
 
 void attentionBackward(Stream& stream, const AttentionBackwardArgs& args) {
   const Checks check("attentionBackward");
-  checkInputs(check, args.q, args.k, args.v, args.out, args.lse, args.documentStart, args.window);
+  checkInputs(check, args.q, args.k, args.v, args.out, args.lse, args.documentStart, args.window, args.scale,
+              args.softcap);
   const Shape& q = args.q.shape;
   check.that(q[1] == args.k.shape[1],
              fmt::format("{} queries and {} keys, expected as many of each", q[1], args.k.shape[1]));

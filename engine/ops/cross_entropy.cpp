@@ -15,6 +15,7 @@ void crossEntropy(Stream& stream, const CrossEntropyArgs& args) {
   check.tensor("targets", args.targets, {DType::I32}, {rows});
   check.tensor("loss", args.loss, {DType::F32}, {rows});
   check.apart("loss", args.loss, "logits", args.logits);
+  check.that(args.softcap >= 0, fmt::format("softcap is {}, expected 0 (none) or more", args.softcap));
   if (args.dLogits.valid()) {
     check.tensor("dLogits", args.dLogits, {DType::F32, DType::BF16}, args.logits.shape);
     check.that(args.dLogits.data == args.logits.data, "dLogits must lie in the memory of logits");

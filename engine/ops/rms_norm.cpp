@@ -19,7 +19,9 @@ void rmsNorm(Stream& stream, const RmsNormArgs& args) {
   check.tensor("weight", args.weight, {args.x.dtype}, {args.x.shape[-1]});
   check.tensor("rstd", args.rstd, {DType::F32}, rowShape(args.x));
   check.contiguous("rstd", args.rstd);
+  if (args.residual.valid()) check.tensor("residual", args.residual, {args.x.dtype}, args.x.shape);
   check.apartOrSame("y", args.y, "x", args.x);
+  check.apartOrSame("y", args.y, "residual", args.residual);
   check.apart("y", args.y, "weight", args.weight);
   check.apart("rstd", args.rstd, "x", args.x);
   check.apart("rstd", args.rstd, "y", args.y);

@@ -25,8 +25,8 @@ class Lister {
 
   /// Linear::forward, backwardInput and backwardWeight (train/linear.cpp), as often as given.
   void projection(std::int64_t tokens, std::int64_t in, std::int64_t out, bool conv1d, std::int64_t forward,
-                  std::int64_t backward) {
-    add({tokens, out, in, false, !conv1d, false, false, forward});
+                  std::int64_t backward, bool wide = false) {
+    add({tokens, out, in, false, !conv1d, false, wide, forward});
     add({tokens, in, out, false, conv1d, false, false, backward});
     if (conv1d)
       add({in, out, tokens, true, false, true, true, backward});
@@ -43,26 +43,35 @@ class Lister {
   std::vector<MatrixProduct> m_products;
 };
 
-} // namespace
+/// How often a layer's products are made: forward, the backward ones, and again where backward computes what forward
+/// did.
+struct Visits {
+  std::int64_t forward = 0, backward = 0, again = 0;
+};
 
-std::vector<MatrixProduct> stepProducts(const ModelSpec& spec, const RunShape& shape) {
-  Lister lister;
-  const std::int64_t tokens = shape.tokens();
-  const AttentionSpec& attention = spec.attention;
-  const std::int64_t qWidth = attention.heads * attention.headDim;
-  const std::int64_t kvWidth = attention.kvHeads * attention.headDim;
-  const std::int64_t visits = static_cast<std::int64_t>(spec.layers.size()) * shape.microBatches;
-  const std::int64_t backward = shape.training ? visits : 0;
-  // What backward computes a second time.
-  const std::int64_t again = shape.recompute != Recompute::None ? backward : 0;
-  const std::int64_t attentionAgain = shape.recompute == Recompute::Full ? backward : 0;
+void listMlp(Lister& lister, const ModelSpec& spec, std::int64_t tokens, const Visits& visits) {
+  const std::int64_t inner = spec.mlp.inner, up = spec.mlp.gated ? 2 * inner : inner;
   const bool conv1d = spec.conv1dWeights;
-  lister.projection(tokens, spec.hidden, qWidth + 2 * kvWidth, conv1d, visits + again, backward);
-  lister.projection(tokens, qWidth, spec.hidden, conv1d, visits + attentionAgain, backward);
-  lister.projection(tokens, spec.hidden, spec.mlp.gated ? 2 * spec.mlp.inner : spec.mlp.inner, conv1d, visits + again,
-                    backward);
-  lister.projection(tokens, spec.mlp.inner, spec.hidden, conv1d, visits, backward);
+  lister.projection(tokens, spec.hidden, up, conv1d, visits.forward + visits.again, visits.backward);
+  // The output of the MLP is computed again for the gradient of a norm behind it.
+  lister.projection(tokens, inner, spec.hidden, conv1d, visits.forward + (spec.postNorms ? visits.again : 0),
+                    visits.backward);
+}
 
+/// As if tokens spread evenly over the experts, some of which have one row more than others then.
+void listExperts(Lister& lister, const ModelSpec& spec, std::int64_t tokens, const Visits& visits) {
+  const std::int64_t experts = spec.experts.count, rows = tokens * spec.experts.chosen, fuller = rows % experts;
+  const std::int64_t inner = spec.mlp.inner, up = spec.mlp.gated ? 2 * inner : inner;
+  lister.projection(tokens, spec.hidden, experts, false, visits.forward + visits.again, visits.backward, true);
+  for (const auto& [each, count] : {std::pair{rows / experts, experts - fuller}, {rows / experts + 1, fuller}}) {
+    if (each == 0) continue;
+    lister.projection(each, spec.hidden, up, false, count * (visits.forward + visits.again), count * visits.backward);
+    lister.projection(each, inner, spec.hidden, false, count * visits.forward, count * visits.backward);
+  }
+}
+
+void listHead(Lister& lister, const ModelSpec& spec, const RunShape& shape) {
+  const std::int64_t tokens = shape.tokens();
   const std::int64_t chunk = HeadLayout(spec, shape).chunk;
   const auto chunks = [&](std::int64_t n, std::int64_t count) {
     lister.add({n, spec.vocabulary, spec.hidden, false, true, false, true, count});
@@ -72,6 +81,29 @@ std::vector<MatrixProduct> stepProducts(const ModelSpec& spec, const RunShape& s
   };
   chunks(chunk, tokens / chunk * shape.microBatches); // there may be as many as tokens
   chunks(tokens % chunk, tokens % chunk > 0 ? shape.microBatches : 0);
+}
+
+} // namespace
+
+std::vector<MatrixProduct> stepProducts(const ModelSpec& spec, const RunShape& shape) {
+  Lister lister;
+  const std::int64_t tokens = shape.tokens();
+  const AttentionSpec& attention = spec.attention;
+  const std::int64_t qWidth = attention.heads * attention.headDim;
+  const std::int64_t kvWidth = attention.kvHeads * attention.headDim;
+  Visits visits;
+  visits.forward = static_cast<std::int64_t>(spec.layers.size()) * shape.microBatches;
+  visits.backward = shape.training ? visits.forward : 0;
+  visits.again = shape.recompute != Recompute::None ? visits.backward : 0;
+  const std::int64_t attentionAgain = shape.recompute == Recompute::Full ? visits.backward : 0;
+  const bool conv1d = spec.conv1dWeights;
+  lister.projection(tokens, spec.hidden, qWidth + 2 * kvWidth, conv1d, visits.forward + visits.again, visits.backward);
+  lister.projection(tokens, qWidth, spec.hidden, conv1d, visits.forward + attentionAgain, visits.backward);
+  if (spec.experts.count > 0)
+    listExperts(lister, spec, tokens, visits);
+  else
+    listMlp(lister, spec, tokens, visits);
+  listHead(lister, spec, shape);
   return lister.take();
 }
 

@@ -139,27 +139,25 @@ HomeCounts inferenceCounts(const MemoryLayout& layout, const PlanRequest& reques
   return fitsWith && layout.totals(with)[MemoryTier::Host] <= layout.totals(without)[MemoryTier::Host] ? with : without;
 }
 
-/// The modes in which fewer gradients wait.
-std::string_view clipHint(const RunShape& shape) {
-  if (!shape.training || shape.clip == ClipMode::Off) return "";
-  return shape.clip == ClipMode::Exact ? "set training.clip to exact-bf16 or off, " : "set training.clip to off, ";
-}
-
 Error shortfall(const ModelSpec& spec, const PlanRequest& request, Bytes leastHost) {
+  // Commands that train nothing have no project, whose keys could be named.
+  const bool training = request.shape.training;
+  const auto tooSmall = [](std::string_view memory, Bytes limit, Bytes least, std::string_view advice) {
+    return Error{ErrorKind::DoesNotFit,
+                 fmt::format("{} memory is too small: the limit is {} and at least {} ({} bytes) is needed with these "
+                             "settings; {}",
+                             memory, formatBytes(limit), formatBytes(least), least, advice)};
+  };
   const Bytes device = smallestPlan(spec, request).total(MemoryTier::Device);
   if (device > request.deviceLimit)
-    return {ErrorKind::DoesNotFit,
-            fmt::format("device memory is too small: the limit is {} and at least {} ({} bytes) is needed with these "
-                        "settings; raise memory.vram_limit, or lower training.micro_batch or training.context",
-                        formatBytes(request.deviceLimit), formatBytes(device), device)};
-  const std::string more = request.diskLimit > 0
-                               ? fmt::format("with {} of disk beside it; ", formatBytes(request.diskLimit))
-                               : std::string();
-  return {ErrorKind::DoesNotFit,
-          fmt::format("host memory is too small: the limit is {} and at least {} ({} bytes) is needed with these "
-                      "settings; {}raise memory.ram_limit, {}or choose a smaller model",
-                      formatBytes(request.hostLimit), formatBytes(leastHost), leastHost, more,
-                      clipHint(request.shape))};
+    return tooSmall("device", request.deviceLimit, device,
+                    training ? "raise memory.vram_limit, or lower training.micro_batch or training.context"
+                             : "allow more of it, or take fewer tokens at once");
+  std::string advice =
+      training ? "raise memory.ram_limit, or choose a smaller model" : "allow more of it, or choose a smaller model";
+  if (request.diskLimit > 0)
+    advice = fmt::format("with {} of disk beside it; {}", formatBytes(request.diskLimit), advice);
+  return tooSmall("host", request.hostLimit, leastHost, advice);
 }
 
 Result<PlannedStep> planInference(const ModelSpec& spec, const PlanRequest& request) {

@@ -35,18 +35,27 @@ void countAttention(const ModelSpec& spec, const RunShape& shape, StepWork& work
 void countDeviceBytes(const ModelSpec& spec, const RunShape& shape, StepWork& work) {
   const auto hidden = static_cast<double>(spec.hidden);
   const auto heads = static_cast<double>((spec.attention.heads + spec.attention.kvHeads) * spec.attention.headDim);
-  const auto inner = static_cast<double>(spec.mlp.inner);
+  const auto chosen = static_cast<double>(spec.experts.chosen);
+  const double inner = static_cast<double>(spec.mlp.inner) * std::max(chosen, 1.0);
   const double up = spec.mlp.gated ? 2 * inner : inner;
   const auto element = static_cast<double>(shape.weightBytes());
   const double layers = static_cast<double>(spec.layers.size()) * work.tokens * element;
-  // Two norms; q and k rotated in place, and normed where the architecture has it; gate and up to inner.
-  const double forward = 4 * hidden + (spec.attention.qkNorm ? 4 : 2) * heads + up + inner;
-  const double backward = 8 * hidden + (spec.attention.qkNorm ? 6 : 2) * heads + 2 * up + inner;
+  // Two norms, before or behind, of which those behind also read the residual; q and k rotated in place, and normed
+  // where the architecture has it; gate and up to inner.
+  const bool qkNorms = spec.attention.qkNorm != QkNorm::None;
+  const double norms = (spec.preNorms ? 4 * hidden : 0) + (spec.postNorms ? 6 * hidden : 0);
+  const double normGradients = (spec.preNorms ? 8 * hidden : 0) + (spec.postNorms ? 6 * hidden : 0);
+  // Rows go to the experts and come together again; backward also weighs what the activations made, both ways.
+  const double rows = chosen > 0 ? 3 * chosen * hidden + 2 * hidden : 0;
+  const double weighed = chosen > 0 ? 4 * inner : 0;
+  const double forward = norms + (qkNorms ? 4 : 2) * heads + up + inner + rows;
+  const double backward = normGradients + (qkNorms ? 6 : 2) * heads + 2 * up + inner + rows + weighed;
   const bool again = shape.recompute != Recompute::None;
   work.forward.deviceBytes = layers * forward;
   work.backward.deviceBytes = layers * (backward + (again ? forward : 0));
-  // Cross-entropy reads fp32 logits twice and writes their gradients in place.
-  work.backward.deviceBytes += work.tokens * 4 * 3 * static_cast<double>(spec.vocabulary);
+  // Cross-entropy reads fp32 logits twice and writes their gradients in place, after they have been capped in place.
+  const double softcap = spec.logitSoftcap > 0 ? 2 : 0;
+  work.backward.deviceBytes += work.tokens * 4 * (3 + softcap) * static_cast<double>(spec.vocabulary);
 }
 
 /// Records leave in forward and come back in backward. The gradient of the activations travels in a record of its own,

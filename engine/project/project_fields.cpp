@@ -247,6 +247,12 @@ std::string wordOf(DataFormat format) {
   return wordOf(std::span<const ChoiceWord<DataFormat>>(dataFormatWords), format);
 }
 
+std::optional<DataFormat> dataFormatOf(std::string_view word) {
+  for (const auto& entry : dataFormatWords)
+    if (word == entry.word) return entry.value;
+  return std::nullopt;
+}
+
 std::vector<std::string> excludedKeys(std::string_view key) {
   static const std::vector<std::vector<std::string>> groups = {
       {"training.steps", "training.tokens", "training.epochs", "training.hours"},

@@ -222,16 +222,15 @@ Result<std::unique_ptr<Run>> Run::start(FileSystem& files, const Project& projec
 Result<std::unique_ptr<Run>> Run::resume(FileSystem& files, const RunOptions& options) {
   const RunDirectory directory(options.directory);
   if (isRun(files, options.directory) && runStatus(files, directory).outcome == RunOutcome::Finished)
-    return badInput(fmt::format("{}: the run has finished; start a new one, or raise the length in a branch of it",
+    return badInput(fmt::format("{}: the run has finished; to train its model further export it, and start a new run "
+                                "with that folder as model.folder",
                                 options.directory.string()));
+  MILLRACE_CHECK(requireRun(files, directory));
+  // Refused while the owner's record still says how the run ended.
+  MILLRACE_TRY(RunDescription description, readRunDescription(files, directory));
   MILLRACE_TRY(OwnedRun owned, openRun(files, options.directory));
-  auto description = readRunDescription(files, directory);
-  if (!description) {
-    owned.owner->finish(RunState::Failed, description.error().message);
-    return tl::unexpected<Error>(description.error());
-  }
   auto implementation =
-      std::make_unique<Implementation>(files, std::move(*description), std::move(owned), true, options);
+      std::make_unique<Implementation>(files, std::move(description), std::move(owned), true, options);
   if (const Status begun = implementation->begin(); !begun) {
     implementation->owner().finish(RunState::Failed, begun.error().message);
     return tl::unexpected<Error>(begun.error());

@@ -77,11 +77,16 @@ Result<OwnedRun> createRun(FileSystem& files, const Path& path, ExistingRun exis
   return OwnedRun{directory, std::move(owner)};
 }
 
+Status requireRun(FileSystem& files, const RunDirectory& run) {
+  const std::string name = run.path().string();
+  if (!files.exists(run.path())) return badInput(fmt::format("{}: there is no such run directory", name));
+  if (!isRun(files, run.path())) return badInput(fmt::format("{}: is not a run directory: it has no run.json", name));
+  return {};
+}
+
 Result<OwnedRun> openRun(FileSystem& files, const Path& path) {
   const RunDirectory directory(path);
-  if (!files.isDirectory(path)) return badInput(fmt::format("{}: there is no such run directory", path.string()));
-  if (!isRun(files, path))
-    return badInput(fmt::format("{}: is not a run directory: it has no run.json", path.string()));
+  MILLRACE_CHECK(requireRun(files, directory));
   MILLRACE_CHECK(makePrivate(path));
   MILLRACE_TRY(auto owner, OwnerLock::acquire(directory.owner()));
   return OwnedRun{directory, std::move(owner)};

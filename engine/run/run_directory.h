@@ -42,6 +42,8 @@ struct OwnedRun {
 
 /// A run stands there: it has a run.json.
 bool isRun(FileSystem& files, const Path& path);
+/// BadInput that says what is missing where none stands.
+Status requireRun(FileSystem& files, const RunDirectory& run);
 
 /// Makes the directory (mode 0700) or takes an empty one, and locks it. It is not a run until writeRunFile(). BadInput
 /// when a run is there already (see ExistingRun), when it holds files of somebody else, or when a living process has

@@ -57,7 +57,7 @@ RunFollower::RunFollower(RunFollower&& other) noexcept
       m_stopped(other.m_stopped.load()) {}
 
 Result<RunFollower> RunFollower::open(FileSystem& files, const RunDirectory& run, std::int64_t afterStep) {
-  if (!isRun(files, run.path())) return badInput(run.path().string() + ": is not a run directory: it has no run.json");
+  MILLRACE_CHECK(requireRun(files, run));
   MILLRACE_TRY(const std::vector<std::int64_t> attempts, metricsAttempts(files, run.metrics()));
   MILLRACE_TRY(const Bytes offset, offsetAfterStep(files, run.metrics(), afterStep));
   RunFollower follower(files, run, afterStep, offset);

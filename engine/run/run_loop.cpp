@@ -125,7 +125,7 @@ void RunLoop::passed(const std::vector<double>& passes) {
 
 void RunLoop::waitedForData() {
   if (!m_beforeWaiting) return;
-  m_dataSeconds += secondsSince(m_waitingSince);
+  if (m_clock.running()) m_dataSeconds += secondsSince(m_waitingSince);
   setState(*m_beforeWaiting);
   m_beforeWaiting.reset();
 }
@@ -190,6 +190,7 @@ Status RunLoop::trainToEnd() {
     MILLRACE_CHECK(lookAtStep()); // what the run that was stopped or killed there had not come to
   }
   if (!finished()) {
+    (void)m_clock.take(); // what came before is no part of the first step
     MILLRACE_TRY(Global current, nextBatch());
     while (!finished()) {
       MILLRACE_TRY(Global next, nextBatch());
@@ -198,17 +199,21 @@ Status RunLoop::trainToEnd() {
       MILLRACE_CHECK(afterStep());
     }
   }
+  if (m_run.state.step > 0 && m_run.state.discardedSteps == m_run.state.step)
+    return failed(fmt::format("all {} steps had a loss or gradient norm that is not finite and were discarded, so that "
+                              "nothing was trained: lower training.learning_rate, or look at the weights that it "
+                              "began with",
+                              m_run.state.step));
   return finish();
 }
 
 Status RunLoop::trainStep(const Global& current, const Global& next) {
   TrainerState& state = m_run.state;
   const double rate = learningRateOf(state.step + 1);
-  const Use before = use(); // evaluations and samples between steps are no part of either
-  const auto start = Clock::now();
+  const Use before = use(); // evaluations and samples between steps are no part of the figures
   MILLRACE_TRY(const StepOutcome outcome, m_run.trainer->step({current.microBatches, next.microBatches, rate},
                                                               [this] { return m_requests.stopping(); }));
-  const double seconds = secondsSince(start);
+  const double seconds = m_clock.take();
   ++state.step;
   m_cursor = next.cursor;
   state.tokens += m_tokensPerStep;
@@ -246,8 +251,8 @@ Status RunLoop::trainStep(const Global& current, const Global& next) {
             : "if it goes on, lower training.learning_rate or look at the data");
   if (state.discardedInRow < m_project.training.maxBadSteps) return {};
   return failed(fmt::format(
-      "{} steps in a row had a loss or gradient norm that is not finite; the last good checkpoint stands: lower "
-      "training.learning_rate and resume or branch from it",
+      "{} steps in a row had a loss or gradient norm that is not finite; the last good checkpoint stands: export "
+      "it and start a new run from that folder, with a lower training.learning_rate",
       state.discardedInRow));
 }
 
@@ -325,6 +330,7 @@ Status RunLoop::afterStep() {
 Status RunLoop::waitWhilePaused() {
   if (!m_requests.paused()) return {};
   m_run.trainer->applyPending();
+  const StepClock::Stop outside(m_clock);
   m_run.dataset->setPaused(true);
   setState(RunState::Paused, "on request");
   while (m_requests.paused() && !m_requests.stopping()) {
@@ -348,6 +354,7 @@ Status RunLoop::evaluateNow() {
   if (!*any) return {};
   setState(RunState::Evaluating);
   m_run.trainer->applyPending();
+  const StepClock::Stop outside(m_clock);
   TrainerState& state = m_run.state;
   Result<EvaluationResult> evaluated = evaluate(m_run.trainer->runner(), *m_run.validation, m_project.evaluation.rows,
                                                 [this] { return m_requests.stopping(); });
@@ -374,6 +381,7 @@ Status RunLoop::evaluateNow() {
 Status RunLoop::sampleNow() {
   if (m_run.state.sampledStep == m_run.state.step) return {};
   m_run.trainer->applyPending();
+  const StepClock::Stop outside(m_clock);
   ForwardRunner& runner = m_run.trainer->runner();
   const SamplesConfig& samples = m_project.samples;
   for (const std::string& prompt : samples.prompts) {
@@ -450,6 +458,7 @@ Status RunLoop::saveNow() {
   if (saved()) return {};
   setState(RunState::Saving);
   m_run.trainer->applyPending();
+  const StepClock::Stop outside(m_clock);
   const auto attempt = [&]() -> Status {
     // Steps that a checkpoint covers must not be lost from the metrics by a power failure after it.
     MILLRACE_CHECK(m_reporter.retry());
@@ -466,6 +475,7 @@ Status RunLoop::saveNow() {
 
 Status RunLoop::waitForSpace(const Error& problem, const std::function<Status()>& retry) {
   m_run.trainer->applyPending();
+  const StepClock::Stop outside(m_clock);
   alert("disk-full", problem.message, "make room and the run goes on by itself; nothing is lost");
   setState(RunState::Paused, problem.message);
   for (;;) {

@@ -7,6 +7,7 @@
 #include "run/loss_watch.h"
 #include "run/run_preparation.h"
 #include "run/run_reporter.h"
+#include "run/step_clock.h"
 
 #include <atomic>
 #include <chrono>
@@ -106,6 +107,7 @@ class RunLoop {
   double m_dataSeconds = 0; ///< of waiting, not yet told by a step
   bool m_dataFailed = false;
   std::vector<double> m_passes; ///< of the last step
+  StepClock m_clock;
   std::chrono::steady_clock::time_point m_lastSave;
   std::optional<TrainerState> m_saved; ///< what the last checkpoint holds
   Path m_lastCheckpoint;

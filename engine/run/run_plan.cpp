@@ -171,4 +171,37 @@ Result<TierTotals> leastMemoryOfRun(const ModelSpec& spec, const PlanRequest& re
   return overShares(request, limits, [&](const PlanRequest& shared) { return leastMemory(spec, shared); });
 }
 
+std::string whatNeedsLess(const ModelSpec& spec, const PlanRequest& request) {
+  const MemoryTier tier = smallestPlan(spec, request).total(MemoryTier::Device) > request.deviceLimit
+                              ? MemoryTier::Device
+                              : MemoryTier::Host;
+  const auto need = [&](const PlanRequest& changed) {
+    return (tier == MemoryTier::Device ? smallestPlan(spec, changed) : leanestPlan(spec, changed)).total(tier);
+  };
+  const Bytes now = need(request);
+  std::vector<std::pair<Bytes, std::string>> less;
+  const auto offer = [&](std::string setting, const auto& change) {
+    PlanRequest changed = request;
+    change(changed.shape);
+    changed.shape.headChunk = std::min(changed.shape.headChunk, changed.shape.rows * changed.shape.context);
+    if (const Bytes least = need(changed); least < now) less.emplace_back(least, std::move(setting));
+  };
+  const RunShape& shape = request.shape;
+  if (shape.clip == ClipMode::Exact)
+    offer("training.clip exact-bf16", [](RunShape& changed) { changed.clip = ClipMode::ExactBf16; });
+  if (shape.clip != ClipMode::Off) offer("training.clip off", [](RunShape& changed) { changed.clip = ClipMode::Off; });
+  const auto half = [&](std::string_view key, std::int64_t RunShape::*size) {
+    if (shape.*size > 1)
+      offer(fmt::format("{} {}", key, shape.*size / 2), [size](RunShape& changed) { changed.*size /= 2; });
+  };
+  half("training.micro_batches", &RunShape::microBatches);
+  half("training.micro_batch", &RunShape::rows);
+  half("training.context", &RunShape::context);
+  std::sort(less.begin(), less.end());
+  std::string clause;
+  for (const auto& [bytes, setting] : less)
+    clause += fmt::format("{}{} with {}", clause.empty() ? "the least would be " : ", ", formatBytes(bytes), setting);
+  return clause;
+}
+
 } // namespace millrace

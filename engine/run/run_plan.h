@@ -49,4 +49,8 @@ Result<PlannedStep> planRun(const ModelSpec& spec, const PlanRequest& request, c
 /// Whether planRun() would find anything, in a fraction of its time: the least that is needed, or planRun()'s error.
 Result<TierTotals> leastMemoryOfRun(const ModelSpec& spec, const PlanRequest& request, const MemoryLimits& limits);
 
+/// With which other values of one setting a run that does not fit needs less of the memory that it is short of, and how
+/// much that is: a clause for the user. Empty: with none.
+std::string whatNeedsLess(const ModelSpec& spec, const PlanRequest& request);
+
 } // namespace millrace

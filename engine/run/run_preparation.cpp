@@ -63,6 +63,17 @@ Result<ModelReader> openWeights(FileSystem& files, const Path& folder, const Mod
   return ModelReader::open(files, folder, spec, options);
 }
 
+/// Of where the project takes its model and tokenizer from.
+std::vector<CheckpointFile> companionsOf(FileSystem& files, const Project& project,
+                                         std::vector<std::string>& warnings) {
+  const auto* model = std::get_if<ModelFolder>(&project.model);
+  const auto* tokenizer = std::get_if<TokenizerFile>(&project.tokenizer);
+  const Path folder = model ? model->folder : Path();
+  if (tokenizer) return readCompanions(files, tokenizer->file.parent_path(), folder, warnings);
+  return readCompanions(files, std::holds_alternative<TokenizerOfModel>(project.tokenizer) ? folder : Path(), folder,
+                        warnings);
+}
+
 class Preparation {
  public:
   Preparation(FileSystem& files, const RunDescription& description, const RunDirectory& directory,
@@ -92,6 +103,9 @@ class Preparation {
     if (!step) {
       if (step.error().kind == ErrorKind::DoesNotFit && !m_project.memory.nvme.directories.empty())
         step.error().message += "; memory.nvme is planned with, but nothing is trained on disk yet";
+      if (step.error().kind == ErrorKind::DoesNotFit)
+        if (const std::string less = whatNeedsLess(m_description.spec, request); !less.empty())
+          step.error().message += "; " + less;
       return tl::unexpected<Error>(step.error());
     }
     m_run.plan = std::move(step->memory);
@@ -124,7 +138,7 @@ class Preparation {
       options.vocabularySize = training.vocabulary;
       options.byteLimit = training.bytes;
       MILLRACE_TRY(m_run.tokenizerText,
-                   trainTokenizer(m_files, *m_run.pool, m_log, dataSpecOf(m_project), options, progress(), {}));
+                   trainTokenizer(m_files, *m_run.pool, m_log, dataSpecOf(m_description), options, progress(), {}));
     }
     MILLRACE_CHECK(writeTextFile(m_files, tokenizerCopy(m_directory), m_run.tokenizerText));
     MILLRACE_TRY(Tokenizer tokenizer, Tokenizer::parse(m_run.tokenizerText, tokenizerCopy(m_directory).string()));
@@ -143,7 +157,7 @@ class Preparation {
   Status prepareData() {
     m_say("reading the data");
     MILLRACE_TRY(m_run.dataset,
-                 openDataset(m_files, *m_run.pool, m_log, dataSpecOf(m_project), *m_run.tokenizer, progress()));
+                 openDataset(m_files, *m_run.pool, m_log, dataSpecOf(m_description), *m_run.tokenizer, progress()));
     MILLRACE_TRY(m_run.source, m_run.dataset->trainingSource(m_project.training.context,
                                                              static_cast<std::uint64_t>(m_project.training.seed)));
     MILLRACE_TRY(m_run.validation, m_run.dataset->validationReader(m_project.training.context));
@@ -296,6 +310,15 @@ DataSpec dataSpecOf(const Project& project) {
   return spec;
 }
 
+DataSpec dataSpecOf(const RunDescription& description) {
+  DataSpec spec = dataSpecOf(description.project);
+  if (!description.companionFolder.empty()) {
+    spec.chat.chatTemplate = {};
+    spec.chat.chatTemplate.model = description.companionFolder;
+  }
+  return spec;
+}
+
 Result<RunDescription> describeRun(FileSystem& files, const Project& project, const std::string& source) {
   RunDescription description;
   description.project = project;
@@ -314,8 +337,7 @@ Result<RunDescription> describeRun(FileSystem& files, const Project& project, co
         "training begins with trained weights, and training.learning_rate is {}, which makes them forget much; to "
         "fine-tune them set training.recipe to fine-tune, or a rate of 1e-5 or so",
         project.training.learningRate));
-  description.companions =
-      readCompanions(files, tokenizer.parent_path(), model ? model->folder : Path(), description.warnings);
+  description.companions = companionsOf(files, project, description.warnings);
   const ChatTemplateChoice choice = chatSpecOf(project).chatTemplate;
   if (!choice.builtIn.empty() || !choice.file.empty()) {
     // The template that the model is trained with is its own from now on.
@@ -338,7 +360,7 @@ Result<RunDescription> describeRun(FileSystem& files, const Project& project, co
 Status checkInputs(FileSystem& files, const RunDescription& description) {
   const Project& project = description.project;
   Log log; // what is passed over is told by the run
-  MILLRACE_TRY(const std::vector<SourceFile> sources, findSourceFiles(files, dataSpecOf(project).sources, log));
+  MILLRACE_TRY(const std::vector<SourceFile> sources, findSourceFiles(files, dataSpecOf(description).sources, log));
   MILLRACE_CHECK(bytesOf(files, sources));
   if (const auto* model = std::get_if<ModelFolder>(&project.model))
     MILLRACE_CHECK(openWeights(files, model->folder, description.spec));
@@ -351,6 +373,7 @@ Json runFileContents(const RunDescription& description) {
   contents["format"] = 1;
   contents["program"] = MILLRACE_VERSION;
   contents["project"] = projectToJson(description.project);
+  contents["model"] = configFromModelSpec(description.spec, "float32");
   contents["hardware"] = {{"host", profile.host},
                           {"cpu", profile.cpu.name},
                           {"usable_cores", profile.cpu.usableCores},
@@ -365,15 +388,19 @@ Result<RunDescription> readRunDescription(FileSystem& files, const RunDirectory&
   const std::string source = directory.runFile().string();
   MILLRACE_TRY(Project project,
                projectFromJson(contents.at("project"), source, std::filesystem::absolute(directory.path())));
-  // The run keeps the tokenizer that it began with.
-  if (files.exists(tokenizerCopy(directory)) && std::holds_alternative<TokenizerTraining>(project.tokenizer)) {
-    Project described = project;
-    described.tokenizer = TokenizerFile{tokenizerCopy(directory)};
-    MILLRACE_TRY(RunDescription description, describeRun(files, described, source));
-    description.project = std::move(project);
-    return description;
-  }
-  return describeRun(files, project, source);
+  // A run goes on with the model and the tokenizer that it began with, whatever became of the files they came from.
+  if (!contents.contains("model") || !files.exists(tokenizerCopy(directory)))
+    return describeRun(files, project, source);
+  RunDescription description;
+  description.project = std::move(project);
+  MILLRACE_TRY(description.spec, modelSpecFromConfig(contents.at("model"), source + ": model"));
+  MILLRACE_TRY(description.tokenizer, readTextFile(files, tokenizerCopy(directory), maximumTokenizerFile));
+  Log log; // the run tells what is wrong with its checkpoints
+  MILLRACE_TRY(const std::vector<CheckpointEntry> saved, CheckpointStore(files, directory.checkpoints(), log).list());
+  description.companions = saved.empty()
+                               ? companionsOf(files, description.project, description.warnings)
+                               : readCompanions(files, saved.back().path, saved.back().path, description.warnings);
+  return description;
 }
 
 Status tellData(PreparedRun& run, Log& log) {

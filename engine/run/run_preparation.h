@@ -27,6 +27,8 @@ struct RunDescription {
   std::vector<std::string> warnings;      ///< of the model's config
   std::optional<std::string> tokenizer;   ///< tokenizer.json, unless it is to be trained
   std::vector<CheckpointFile> companions; ///< of the model's folder, to go with its checkpoints
+  /// The checkpoint that keeps them for a run that goes on; empty: they are where the project says.
+  Path companionFolder;
 };
 
 Result<RunDescription> describeRun(FileSystem& files, const Project& project, const std::string& source);
@@ -37,10 +39,12 @@ Status checkInputs(FileSystem& files, const RunDescription& description);
 
 /// The project's data as engine/data reads it.
 DataSpec dataSpecOf(const Project& project);
+/// The same with the chat template that the run keeps.
+DataSpec dataSpecOf(const RunDescription& description);
 
-/// What run.json holds: the project as resolved, and what carried it out.
+/// What run.json holds: the project as resolved, the model's config, and what carried it out.
 Json runFileContents(const RunDescription& description);
-/// From a run directory's run.json, and its tokenizer.json where one stands there.
+/// From a run directory alone, but for a run that was ended before it had its tokenizer: that one begins anew.
 Result<RunDescription> readRunDescription(FileSystem& files, const RunDirectory& directory);
 
 /// A run ready for its next step; owner of all that the run's thread works with.

@@ -3,7 +3,9 @@
 #include "storage/float_conversion.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
+#include <cmath>
 #include <cstring>
 #include <fmt/format.h>
 #include <set>
@@ -176,13 +178,30 @@ const StoredTensor& ModelReader::stored(const ParameterSpec& parameter) const {
 Status ModelReader::read(const ParameterSpec& parameter, std::int64_t first, std::span<float> destination) const {
   const StoredTensor& tensor = stored(parameter);
   const auto mean = m_means.find(parameter.name);
-  if (mean == m_means.end()) return m_file.readFloats(tensor, first, destination);
+  if (mean == m_means.end()) {
+    MILLRACE_CHECK(m_file.readFloats(tensor, first, destination));
+    return checkFinite(tensor, first, destination);
+  }
   const auto there = static_cast<std::size_t>(
       std::clamp<std::int64_t>(tensor.elements() - first, 0, static_cast<std::int64_t>(destination.size())));
-  if (there > 0) MILLRACE_CHECK(m_file.readFloats(tensor, first, destination.first(there)));
+  if (there > 0) {
+    MILLRACE_CHECK(m_file.readFloats(tensor, first, destination.first(there)));
+    MILLRACE_CHECK(checkFinite(tensor, first, destination.first(there)));
+  }
   for (std::size_t i = there; i < destination.size(); ++i)
     destination[i] = mean->second[(static_cast<std::size_t>(first) + i) % mean->second.size()];
   return {};
+}
+
+Status ModelReader::checkFinite(const StoredTensor& tensor, std::int64_t first, std::span<const float> values) const {
+  constexpr std::uint32_t exponent = 0x7f800000;
+  bool finite = true; // without a branch, so that it costs next to nothing beside the reading
+  for (const float value : values) finite &= (std::bit_cast<std::uint32_t>(value) & exponent) != exponent;
+  if (finite) return {};
+  const auto bad = std::find_if(values.begin(), values.end(), [](float value) { return !std::isfinite(value); });
+  return badInput(fmt::format("{}: {}: element {} is {}: weights that are not finite come of training that went wrong "
+                              "or of a damaged file, and nothing can be computed with them",
+                              m_file.path(tensor).string(), tensor.name, first + (bad - values.begin()), *bad));
 }
 
 Status ModelReader::readBlock(const BlockSpec& block, std::int64_t first, std::span<float> destination) const {

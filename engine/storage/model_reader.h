@@ -43,7 +43,8 @@ class ModelReader {
   static Result<ModelReader> open(FileSystem& files, const Path& path, const ModelSpec& spec,
                                   const ModelReadOptions& options = {});
 
-  /// The elements [first, first + destination.size()) of a parameter of the spec, row-major as stored.
+  /// The elements [first, first + destination.size()) of a parameter of the spec, row-major as stored. What is not
+  /// finite is an error that names it.
   Status read(const ParameterSpec& parameter, std::int64_t first, std::span<float> destination) const;
   /// The elements [first, first + destination.size()) of a block of the spec; padding is zero.
   Status readBlock(const BlockSpec& block, std::int64_t first, std::span<float> destination) const;
@@ -56,6 +57,7 @@ class ModelReader {
   explicit ModelReader(SafetensorsReader file) : m_file(std::move(file)) {}
   Status checkTied(const StoredTensor& embedding, const StoredTensor& head) const;
   Status takeMean(const ParameterSpec& table);
+  Status checkFinite(const StoredTensor& tensor, std::int64_t first, std::span<const float> values) const;
 
   SafetensorsReader m_file;
   std::map<std::string, const StoredTensor*, std::less<>> m_stored; ///< by parameter name; into m_file

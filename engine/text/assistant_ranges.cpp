@@ -13,6 +13,10 @@ namespace {
 
 using jinja::ByteRange;
 
+/// Of text that is rendered to be compared, for one conversation: each turn takes some beginnings of it, so that the
+/// work grows with the square of the turns.
+constexpr std::size_t mostCompared = std::size_t{256} << 20;
+
 std::size_t commonPrefix(std::string_view a, std::string_view b) {
   const std::size_t size = std::min(a.size(), b.size());
   std::size_t same = static_cast<std::size_t>(
@@ -69,7 +73,12 @@ class RangeFinder {
     return render();
   }
   std::optional<std::string> render() {
+    if (m_compared > mostCompared) {
+      m_lastFault = fmt::format("the conversation is too long for that: {} messages", m_messages.size());
+      return std::nullopt;
+    }
     auto rendered = m_template.render(m_variables, {}, trainingDay());
+    m_compared += rendered ? rendered->text.size() : m_text.size();
     if (rendered) return std::move(rendered->text);
     m_lastFault = describeTemplateFault(rendered.error(), m_where);
     return std::nullopt;
@@ -181,6 +190,7 @@ class RangeFinder {
   const std::string& m_text;
   const std::string& m_where;
   std::string m_lastFault;
+  std::size_t m_compared = 0; ///< bytes
 };
 
 } // namespace

@@ -17,7 +17,8 @@ std::tm trainingDay();
 
 /// variables: those that gave `text`, with the list `messages`. A turn begins behind what add_generation_prompt adds
 /// and ends with the token that closes it; white space that the template writes behind that token is not the
-/// assistant's. An error names the message where the template makes this impossible; where names the template.
+/// assistant's. An error names the message where the template, or the conversation's length, makes this impossible;
+/// where names the template.
 Result<std::vector<jinja::ByteRange>> findAssistantRanges(const jinja::Template& parsed, const Json& variables,
                                                           const std::string& text, const std::string& where);
 

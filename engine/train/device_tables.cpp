@@ -8,7 +8,7 @@ namespace millrace {
 
 DeviceTables::DeviceTables(const ModelSpec& spec, const MemoryPlan& plan, const PlannedMemory& memory,
                            const TensorStore& store, Streams& streams, const TensorView& squares)
-    : EmbeddingProgram(store),
+    : EmbeddingProgram(spec, plan.shape, store),
       m_spec(spec),
       m_gradientLayout(spec, plan.shape),
       m_store(store),
@@ -52,6 +52,7 @@ void DeviceTables::lookUp(const std::shared_ptr<const PreparedMicroBatch>&, cons
   args.table = table(tableBlock(), Plane::Weights);
   args.ids = views.tokens;
   args.x = x;
+  args.scale = scale();
   if (positionBlock()) {
     compute.wait(m_store.ready(*positionBlock()), Stall::Optimizer);
     args.positionTable = table(*positionBlock(), Plane::Weights);
@@ -88,7 +89,7 @@ void DeviceTables::backward(const std::shared_ptr<const PreparedMicroBatch>& bat
   Stream& compute = *m_streams.compute;
   const auto rows = static_cast<std::int64_t>(batch->rowTokens.size());
   const TensorView dTable(workspace, DType::F32, Shape{rows, m_spec.hidden});
-  ops::embeddingBackward(compute, {dX, views.order, views.starts, dTable});
+  ops::embeddingBackward(compute, {dX, views.order, views.starts, dTable, scale()});
   AddRowsArgs sums;
   sums.source = dTable;
   sums.rows = views.rowTokens;

@@ -7,8 +7,10 @@
 
 namespace millrace {
 
-EmbeddingProgram::EmbeddingProgram(const TensorStore& store)
-    : m_table(*findBlock(store.blocks(), BlockKind::Embedding)),
+EmbeddingProgram::EmbeddingProgram(const ModelSpec& spec, const RunShape& shape, const TensorStore& store)
+    : m_scale(shape.activationType() == DType::BF16 ? toFloat(toBFloat16(static_cast<float>(spec.embeddingScale)))
+                                                    : static_cast<float>(spec.embeddingScale)),
+      m_table(*findBlock(store.blocks(), BlockKind::Embedding)),
       m_positions(findBlock(store.blocks(), BlockKind::Positions)) {}
 
 std::vector<std::int32_t>

@@ -17,7 +17,7 @@ namespace millrace {
 
 class EmbeddingProgram {
  public:
-  explicit EmbeddingProgram(const TensorStore& store);
+  EmbeddingProgram(const ModelSpec& spec, const RunShape& shape, const TensorStore& store);
   virtual ~EmbeddingProgram() = default;
 
   std::size_t tableBlock() const { return m_table; }
@@ -47,8 +47,11 @@ class EmbeddingProgram {
  protected:
   /// The rows of the table that the micro-batches use, each once, ascending.
   static std::vector<std::int32_t> rowsOfStep(const std::vector<std::shared_ptr<const PreparedMicroBatch>>& batch);
+  /// The spec's scale of looked-up rows, rounded to what they are computed in, as their values are.
+  float scale() const { return m_scale; }
 
  private:
+  const float m_scale;
   const std::size_t m_table;
   const std::optional<std::size_t> m_positions;
 };

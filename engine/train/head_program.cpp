@@ -31,9 +31,10 @@ HeadProgram::Chunk HeadProgram::forwardChunk(Stream& stream, const Blocks& weigh
   chunk.loss = TensorView(workspace + m_layout.loss, DType::F32, Shape{n});
   chunk.logits = TensorView(workspace + m_layout.logits, DType::F32, Shape{n, m_spec.vocabulary});
   const auto epsilon = static_cast<float>(m_spec.normEpsilon);
+  const auto offset = static_cast<float>(m_spec.normWeightOffset);
   const TensorView weight = roleView(m_normBlock, weights.norm, Role::NormWeight);
   if (m_spec.norm == NormKind::Rms)
-    ops::rmsNorm(stream, {x, weight, chunk.norm, chunk.rstd, epsilon});
+    ops::rmsNorm(stream, {x, weight, chunk.norm, chunk.rstd, epsilon, offset});
   else
     ops::layerNorm(stream, {x, weight, roleView(m_normBlock, weights.norm, Role::NormBias), chunk.norm, chunk.mean,
                             chunk.rstd, epsilon});
@@ -44,6 +45,7 @@ HeadProgram::Chunk HeadProgram::forwardChunk(Stream& stream, const Blocks& weigh
                        .bias = {},
                        .residual = {},
                        .tf32 = m_tf32});
+  if (m_spec.logitSoftcap > 0) ops::softcap(stream, {chunk.logits, static_cast<float>(m_spec.logitSoftcap)});
   return chunk;
 }
 
@@ -80,7 +82,8 @@ void HeadProgram::lossAndGradients(Stream& stream, const Blocks& weights, const 
                                .targets = targets.rows(begin, n),
                                .loss = chunk.loss,
                                .dLogits = dLogits,
-                               .scale = scale});
+                               .scale = scale,
+                               .softcap = static_cast<float>(m_spec.logitSoftcap)});
     ops::sum(stream, {chunk.loss, lossSum});
     ops::matmul(stream, {.a = dLogits,
                          .b = chunk.norm,
@@ -93,7 +96,9 @@ void HeadProgram::lossAndGradients(Stream& stream, const Blocks& weights, const 
     const TensorView dNorm(workspace + m_layout.dNorm, m_shape.activationType(), Shape{n, m_spec.hidden});
     ops::matmul(stream, {.a = dLogits, .b = matrix, .c = dNorm, .bias = {}, .residual = {}, .tf32 = m_tf32});
     if (m_spec.norm == NormKind::Rms)
-      ops::rmsNormBackward(stream, {dNorm, input, normWeight, chunk.rstd, dNorm, normGradient, {}});
+      ops::rmsNormBackward(
+          stream,
+          {dNorm, input, normWeight, chunk.rstd, dNorm, normGradient, {}, static_cast<float>(m_spec.normWeightOffset)});
     else
       ops::layerNormBackward(stream, {dNorm,
                                       input,

@@ -20,7 +20,7 @@ struct HostTables::Sums {
 
 HostTables::HostTables(const ModelSpec& spec, const MemoryPlan& plan, const PlannedMemory& memory,
                        const TensorStore& store, Streams& streams, ThreadPool& pool)
-    : EmbeddingProgram(store),
+    : EmbeddingProgram(spec, plan.shape, store),
       m_spec(spec),
       m_shape(plan.shape),
       m_store(store),
@@ -57,6 +57,7 @@ void HostTables::lookUp(const std::shared_ptr<const PreparedMicroBatch>& batch, 
   args.table = TensorView(m_deviceRows, m_shape.activationType(), Shape{rows, m_spec.hidden});
   args.ids = views.rowIds;
   args.x = x;
+  args.scale = scale();
   if (positionBlock()) {
     std::byte* device = m_deviceRows + m_positionRowsOffset;
     copyIn.wait(m_store.ready(*positionBlock()), Stall::Optimizer);
@@ -99,7 +100,7 @@ void HostTables::backward(const std::shared_ptr<const PreparedMicroBatch>& batch
   Stream& copyOut = *m_streams.copyOut;
   const auto rows = static_cast<std::int64_t>(batch->rowTokens.size());
   const TensorView dTable(workspace, DType::F32, Shape{rows, m_spec.hidden});
-  ops::embeddingBackward(compute, {dX, views.order, views.starts, dTable});
+  ops::embeddingBackward(compute, {dX, views.order, views.starts, dTable, scale()});
   TensorView dPositions;
   if (positionBlock()) {
     dPositions = TensorView(workspace + m_gradientLayout.positions, DType::F32, Shape{batch->context, m_spec.hidden});

@@ -6,20 +6,11 @@
 #include "device/stream.h"
 #include "model/blocks.h"
 #include "plan/layer_layout.h"
-#include "train/linear.h"
+#include "train/bound_layer.h"
 
 #include <vector>
 
 namespace millrace {
-
-/// A micro-batch's integers on the device.
-struct SequenceViews {
-  std::int64_t rows = 0;
-  std::int64_t context = 0;
-  TensorView positions;     ///< (T) int32
-  TensorView documentStart; ///< (rows, context) int32
-  TensorView rope;          ///< (positions, rotary) fp32; invalid with learned positions
-};
 
 class LayerProgram {
  public:
@@ -50,21 +41,26 @@ class LayerProgram {
                      const TensorView& out) const;
 
  private:
-  struct Bound; // one layer's tensors and weights, ready to compute with
-  Bound bind(std::int64_t layer, const Blocks& weights, const Blocks& gradients, const SequenceViews& sequence,
-             LayerLayout::Pass pass, std::byte* record, std::byte* workspace) const;
+  BoundLayer bind(std::int64_t layer, const Blocks& weights, const Blocks& gradients, const SequenceViews& sequence,
+                  LayerLayout::Pass pass, std::byte* record, std::byte* workspace) const;
 
-  void norm(Stream& stream, const TensorView& x, const TensorView& weight, const TensorView& bias, const TensorView& y,
-            const TensorView& mean, const TensorView& rstd) const;
-  void normBackward(Stream& stream, const TensorView& dY, const TensorView& x, const TensorView& weight,
-                    const TensorView& mean, const TensorView& rstd, const TensorView& dX, const TensorView& dWeight,
-                    const TensorView& dBias, const TensorView& dResidual) const;
-  void projectQkv(Stream& stream, const Bound& b) const;
-  void attend(Stream& stream, const Bound& b) const;
-  void attentionOutput(Stream& stream, const Bound& b) const;
-  void mlpInner(Stream& stream, const Bound& b) const;
-  void mlpBackward(Stream& stream, const Bound& b, const TensorView& carrier) const;
-  void attentionBackward(Stream& stream, const Bound& b, const TensorView& carrier) const;
+  void norm(Stream& stream, const NormParameters& of, const TensorView& x, const TensorView& y, const TensorView& mean,
+            const TensorView& rstd) const;
+  void normBackward(Stream& stream, const NormParameters& of, const TensorView& dY, const TensorView& x,
+                    const TensorView& mean, const TensorView& rstd, const TensorView& dX,
+                    const TensorView& dResidual) const;
+  void addNormed(Stream& stream, const NormParameters& of, const TensorView& branch, const TensorView& residual,
+                 const TensorView& rstd, const TensorView& out) const;
+  TensorView normedQueries(const TensorView& qkv) const;
+  TensorView normedKeys(const TensorView& qkv) const;
+  void projectQkv(Stream& stream, const BoundLayer& b) const;
+  void attend(Stream& stream, const BoundLayer& b) const;
+  void attentionOutput(Stream& stream, const BoundLayer& b) const;
+  void addAttention(Stream& stream, const BoundLayer& b) const;
+  void mlpInner(Stream& stream, const BoundLayer& b) const;
+  void mlpOutput(Stream& stream, const BoundLayer& b, const TensorView& out) const;
+  void mlpBackward(Stream& stream, const BoundLayer& b, const TensorView& carrier) const;
+  void attentionBackward(Stream& stream, const BoundLayer& b, const TensorView& carrier) const;
 
   const ModelSpec m_spec;
   const RunShape m_shape;

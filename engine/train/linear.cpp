@@ -15,8 +15,10 @@ void Linear::forward(Stream& stream, const TensorView& x, const TensorView& y, c
               {.a = x, .b = weight, .c = y, .transposeB = !conv1d, .bias = bias, .residual = residual, .tf32 = tf32});
 }
 
-void Linear::backwardInput(Stream& stream, const TensorView& dY, const TensorView& dX) const {
-  ops::matmul(stream, {.a = dY, .b = weight, .c = dX, .transposeB = conv1d, .bias = {}, .residual = {}, .tf32 = tf32});
+void Linear::backwardInput(Stream& stream, const TensorView& dY, const TensorView& dX,
+                           const TensorView& dResidual) const {
+  ops::matmul(stream,
+              {.a = dY, .b = weight, .c = dX, .transposeB = conv1d, .bias = {}, .residual = dResidual, .tf32 = tf32});
 }
 
 void Linear::backwardWeight(Stream& stream, const TensorView& dY, const TensorView& x) const {

@@ -19,8 +19,9 @@ struct Linear {
 
   /// y (T, out) = x (T, in) W^T + bias [+ residual].
   void forward(Stream& stream, const TensorView& x, const TensorView& y, const TensorView& residual = {}) const;
-  /// dX (T, in) = dY W.
-  void backwardInput(Stream& stream, const TensorView& dY, const TensorView& dX) const;
+  /// dX (T, in) = dY W [+ dResidual].
+  void backwardInput(Stream& stream, const TensorView& dY, const TensorView& dX,
+                     const TensorView& dResidual = {}) const;
   /// weightGradient += dY^T x; biasGradient += column sums of dY.
   void backwardWeight(Stream& stream, const TensorView& dY, const TensorView& x) const;
 };

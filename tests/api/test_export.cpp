@@ -106,7 +106,8 @@ class TestExport : public QObject {
 
 void TestExport::checkpoint_data() {
   QTest::addColumn<QString>("family");
-  for (const char* family : {"llama", "qwen2", "qwen3", "mistral", "gpt2", "phi3"})
+  for (const char* family :
+       {"llama", "qwen2", "qwen3", "mistral", "gpt2", "phi3", "olmo2", "gemma2", "mixtral", "qwen3_moe"})
     QTest::newRow(family) << QString(family);
 }
 
@@ -206,7 +207,8 @@ void TestExport::halvesThatOverflow() {
 void TestExport::sameBytes_data() {
   QTest::addColumn<QString>("family");
   QTest::addColumn<QString>("type");
-  for (const char* family : {"llama", "qwen2", "qwen3", "mistral", "gpt2", "phi3"})
+  for (const char* family :
+       {"llama", "qwen2", "qwen3", "mistral", "gpt2", "phi3", "olmo2", "gemma2", "mixtral", "qwen3_moe"})
     for (const char* type : {"F32", "BF16", "F16"}) QTest::addRow("%s %s", family, type) << family << type;
 }
 
@@ -470,7 +472,8 @@ void TestExport::transformersAgrees_data() {
   QTest::addColumn<bool>("tied");
   QTest::addColumn<QString>("type");
   QTest::addColumn<bool>("sharded");
-  for (const char* family : {"llama", "qwen2", "qwen3", "mistral", "gpt2", "phi3"})
+  for (const char* family :
+       {"llama", "qwen2", "qwen3", "mistral", "gpt2", "phi3", "olmo2", "gemma2", "mixtral", "qwen3_moe"})
     for (const char* type : {"fp32", "bf16", "fp16"})
       QTest::newRow(fmt::format("{} {}", family, type).c_str()) << QString(family) << false << QString(type) << false;
   QTest::newRow("llama tied") << "llama" << true << "fp32" << false;

@@ -68,7 +68,7 @@ class TestGenerate : public QObject {
 };
 
 void TestGenerate::initTestCase() {
-  for (const char* family : {"llama", "qwen3", "mistral", "gpt2", "phi3"}) {
+  for (const char* family : {"llama", "qwen3", "mistral", "gpt2", "phi3", "olmo2", "gemma2", "mixtral", "qwen3_moe"}) {
     Json config = smallConfig(family);
     if (std::string(family) == "mistral") config["sliding_window"] = 9;
     writeModelFolder(m_files, at(family), config);
@@ -77,7 +77,8 @@ void TestGenerate::initTestCase() {
 
 void TestGenerate::likeliestTextIsTheModels_data() {
   QTest::addColumn<QString>("family");
-  for (const char* family : {"llama", "qwen3", "mistral", "gpt2", "phi3"}) QTest::newRow(family) << QString(family);
+  for (const char* family : {"llama", "qwen3", "mistral", "gpt2", "phi3", "olmo2", "gemma2", "mixtral", "qwen3_moe"})
+    QTest::newRow(family) << QString(family);
 }
 
 /// Against a forward of the whole text for every token, without a cache.
@@ -124,7 +125,8 @@ void TestGenerate::likeliestTextIsTheModels() {
 
 void TestGenerate::limitsChangeNothing_data() {
   QTest::addColumn<QString>("family");
-  for (const char* family : {"llama", "qwen3", "mistral", "gpt2", "phi3"}) QTest::newRow(family) << QString(family);
+  for (const char* family : {"llama", "qwen3", "mistral", "gpt2", "phi3", "olmo2", "gemma2", "mixtral", "qwen3_moe"})
+    QTest::newRow(family) << QString(family);
 }
 
 void TestGenerate::limitsChangeNothing() {

@@ -31,10 +31,10 @@ void TestGolden::cases_data() {
   QTest::addColumn<QString>("folder");
   QTest::addColumn<int>("setting");
   for (const char* name : {"llama_gqa", "llama_mha_tied", "llama3_rope_scaled", "qwen2", "qwen3", "mistral_swa", "gpt2",
-                           "phi3", "llama_padding"}) {
+                           "phi3", "olmo2", "gemma2", "mixtral", "qwen3_moe", "llama_padding"}) {
     const std::vector<GoldenSetting> settings = goldenSettings(testDevice);
     for (std::size_t i = 0; i < settings.size(); ++i)
-      QTest::newRow(fmt::format("{}: {}", name, settings[i].name()).c_str())
+      QTest::newRow(fmt::format("{}, {}", name, settings[i].name()).c_str())
           << QString(MILLRACE_TEST_DATA "/") + name << static_cast<int>(i);
   }
 }

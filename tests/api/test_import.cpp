@@ -37,7 +37,8 @@ class TestImport : public QObject {
  private Q_SLOTS:
   void whole_data() {
     QTest::addColumn<QString>("family");
-    for (const char* family : {"llama", "qwen2", "qwen3", "mistral", "gpt2", "phi3"})
+    for (const char* family :
+         {"llama", "qwen2", "qwen3", "mistral", "gpt2", "phi3", "olmo2", "gemma2", "mixtral", "qwen3_moe"})
       QTest::newRow(family) << QString(family);
   }
   void whole() {
@@ -62,8 +63,8 @@ class TestImport : public QObject {
 
   void goldenFolders_data() {
     QTest::addColumn<QString>("name");
-    for (const char* name :
-         {"llama_gqa", "llama_mha_tied", "llama3_rope_scaled", "qwen2", "qwen3", "mistral_swa", "gpt2", "phi3"})
+    for (const char* name : {"llama_gqa", "llama_mha_tied", "llama3_rope_scaled", "qwen2", "qwen3", "mistral_swa",
+                             "gpt2", "phi3", "olmo2", "gemma2", "mixtral", "qwen3_moe"})
       QTest::newRow(name) << QString(name);
   }
   /// They have no tokenizer, which is all that is wrong with them.

@@ -1,6 +1,7 @@
 // Plans whose answers are known: bytes by hand, the scenarios that people ask about, machines that are short of
 // something, and advice that is taken.
 #include "engine/plan.h"
+#include "engine/project_fields.h"
 
 #include "device/gpus.h"
 
@@ -268,6 +269,14 @@ class TestPlan : public QObject {
     row("checkpoints by steps",
         {"llama-2-7b", "h100", 256 * GiB, 0, 0, {"checkpoint.every=10", "training.precision=fp32"}},
         "training.precision");
+    row("tokens a step are given",
+        {"gpt2-1.5b",
+         "rtx-4090",
+         64 * GiB,
+         0,
+         0,
+         {"training.tokens_per_step=131072", "training.micro_batch=64", "memory.vram_limit=3GiB"}},
+        "training.context");
     row("does not fit", {"llama-2-13b", "rtx-4090", 128'000'000'000}, "memory.nvme.directories");
   }
   /// Verdict, rate, bytes and wear of the changed plan are those that were promised.
@@ -280,7 +289,11 @@ class TestPlan : public QObject {
       if (advice.addRam + advice.addDisk > 0) continue;
       found = found || advice.changes.front().key == among.toStdString();
       Question changed = question;
-      for (const ProjectChange& change : advice.changes) changed.settings.push_back(change.key + "=" + change.value);
+      for (const ProjectChange& change : advice.changes) {
+        for (const std::string& other : excludedKeys(change.key)) // as in a file, where the new key takes their place
+          std::erase_if(changed.settings, [&](const std::string& set) { return set.starts_with(other + "="); });
+        changed.settings.push_back(change.key + "=" + change.value);
+      }
       PlanOptions options = optionsOf(changed);
       options.advice = false;
       const PlanReport report = planOf(changed, machineOf(changed), options);

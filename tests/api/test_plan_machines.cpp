@@ -256,17 +256,16 @@ class TestPlanMachines : public QObject {
     QVERIFY(project.training.precision == Precision::Bf16);
   }
 
-  /// What the refusal names is what the table shows; and only what would help is said.
+  /// What the refusal names is what the table shows.
   void oneFigureForWhatIsNeeded() {
     PlanOptions options = quick();
     options.budgets.ram = 128'000'000'000;
-    for (const auto& [clip, hint] : {std::pair{"exact", "set training.clip to exact-bf16 or off, or"},
-                                     {"exact-bf16", "set training.clip to off, or"},
-                                     {"off", "raise memory.ram_limit, or choose a smaller model"}}) {
+    for (const char* clip : {"exact", "exact-bf16", "off"}) {
       const PlanReport report =
           plan("llama-2-70b", *findMachine(m_files, "rtx-4090"), options, {std::string("training.clip=") + clip});
       QVERIFY(report.verdict == Verdict::DoesNotFit);
-      QVERIFY2(says(report.reasons, hint), report.reasons.front().c_str());
+      QVERIFY2(says(report.reasons, "raise memory.ram_limit, or choose a smaller model"),
+               report.reasons.front().c_str());
       Bytes planned = report.tiers[1].needed;
       for (const PlannedCategory& category : report.tiers[1].categories)
         if (category.name == "program") planned -= category.bytes;

@@ -37,6 +37,32 @@ class TestModelCommands : public QObject {
     QVERIFY(!text.isEmpty());
   }
 
+  void answersWithATemplate() {
+    const QStringList settings{"--tokens", "12", "--seed", "7", "--json"};
+    const QStringList chat{"generate", m_run, "--chat", "--built-in", "chatml", "--system", "Be brief."};
+    const Outcome once = runProgram(chat + QStringList{"--prompt", "The goose?"} + settings);
+    QVERIFY2(once.code == 0, once.error.constData());
+    const QString prompt = once.object()["prompt"].toString();
+    QCOMPARE(prompt, QString("<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nThe goose?<|im_end|>\n"
+                             "<|im_start|>assistant\n"));
+    const Outcome same = runProgram(QStringList{"generate", m_run, "--prompt", prompt} + settings);
+    QCOMPARE(once.object()["text"], same.object()["text"]);
+
+    const Outcome lines = runProgram(chat + settings, "The goose?\n\nAnd the river?\n");
+    QVERIFY2(lines.code == 0, lines.error.constData());
+    const QList<QByteArray> answers = lines.out.trimmed().split('\n');
+    QCOMPARE(answers.size(), 2);
+    const QJsonObject first = QJsonDocument::fromJson(answers[0]).object();
+    QCOMPARE(first["text"], once.object()["text"]);
+    QCOMPARE(QJsonDocument::fromJson(answers[1]).object()["prompt"].toString(),
+             prompt + first["text"].toString() +
+                 "<|im_end|>\n<|im_start|>user\nAnd the river?<|im_end|>\n<|im_start|>assistant\n");
+
+    const Outcome without = runProgram({"generate", m_run, "--chat", "--prompt", "Hi"});
+    QCOMPARE(without.code, 2);
+    QVERIFY2(without.error.contains("chat template") && without.error.contains("built-in"), without.error.constData());
+  }
+
   void streamsText() {
     const Outcome outcome =
         runProgram({"generate", m_run, "--prompt", "The", "--tokens", "8", "--temperature", "0", "--threads", "1"});

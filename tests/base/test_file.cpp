@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string>
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace millrace;
 using namespace std::string_literals;
@@ -45,6 +46,22 @@ class TestFile : public QObject {
     QVERIFY(writeTextFile(m_files, at("file"), "text").has_value());
     refused(m_files.createDirectories(at("file") / "below"), "Not a directory");
     refused(m_files.createDirectories(at(std::string(300, 'x'))), "File name too long");
+  }
+
+  /// What may not be looked at is not taken for missing.
+  void whatIsForbiddenIsNoMissingFile() {
+    QVERIFY(m_files.createDirectories(at("locked")).has_value());
+    QVERIFY(writeTextFile(m_files, at("locked") / "file", "text").has_value());
+    QCOMPARE(::chmod(at("locked").c_str(), 0), 0);
+    QCOMPARE(::chmod(m_folder->path().toUtf8(), 0755), 0);
+    const uid_t user = ::geteuid();
+    if (user == 0) QCOMPARE(::seteuid(65534), 0); // root may look everywhere
+    const bool exists = m_files.exists(at("locked") / "file"), missing = m_files.exists(at("missing"));
+    const auto text = readTextFile(m_files, at("locked") / "file");
+    if (user == 0) QCOMPARE(::seteuid(user), 0);
+    QCOMPARE(::chmod(at("locked").c_str(), 0700), 0);
+    QVERIFY(exists && !missing);
+    QVERIFY(!text && text.error().message.find("Permission denied") != std::string::npos);
   }
 
   void aLoopOfLinksIsBadInput() {

@@ -178,6 +178,8 @@ class TestSourceRecords : public QObject {
     row("messages", R"({"messages":[]})", DataFormat::Messages, "a list 'messages'");
     row("sharegpt", R"({"id":1,"conversations":[]})", DataFormat::ShareGpt, "a list 'conversations'");
     row("alpaca", R"({"instruction":"a","output":"b"})", DataFormat::Alpaca, "'instruction' and 'output'");
+    row("alpaca, also written out", R"({"instruction":"a","output":"b","text":"a b"})", DataFormat::Alpaca, "output");
+    row("messages and a text", R"({"text":"a","messages":[]})", DataFormat::Messages, "messages");
     row("behind blank and bad rows", "\n\n{\n{\"x\":1}\n{\"messages\":[]}", DataFormat::Messages, "line 5");
     row("none", R"({"body":"a"})", DataFormat::Jsonl, "no row tells");
     row("text that is no text", R"({"text":1,"messages":[]})", DataFormat::Messages, "messages");
@@ -192,6 +194,10 @@ class TestSourceRecords : public QObject {
     QVERIFY(found);
     QCOMPARE(static_cast<int>(found->format), format);
     QVERIFY2(found->why.find(why.toStdString()) != std::string::npos, found->why.c_str());
+    // What was asked for goes first.
+    writeFile(files, "/d/b.jsonl", R"({"messages":[],"body":"a"})");
+    QCOMPARE(detectFormat(files, {"/d/b.jsonl", RecordLayout::Lines, {DataFormat::Auto, "body", "", {}}})->format,
+             DataFormat::Jsonl);
   }
 };
 

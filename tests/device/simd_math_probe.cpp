@@ -13,6 +13,10 @@ void probeSigmoid(const float* x, float* y, std::int64_t count) {
   overRow(count, [&](std::int64_t i, auto part) { store(y + i, sigmoid(load(x + i, part)), part); });
 }
 
+void probeTanh(const float* x, float* y, std::int64_t count) {
+  overRow(count, [&](std::int64_t i, auto part) { store(y + i, tanhOf(load(x + i, part)), part); });
+}
+
 void probeNormal(const float* x, float* y, std::int64_t count) {
   overRow(count, [&](std::int64_t i, auto part) { store(y + i, normal(load(x + i, part)).cumulative, part); });
 }

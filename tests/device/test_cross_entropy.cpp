@@ -1,5 +1,6 @@
 // Softmax and cross-entropy with the gradient in place, against float64.
 #include "device/cpu/ops/cross_entropy.h"
+#include "device/cpu/ops/softcap.h"
 #include "kernel_test.h"
 
 #include <limits>
@@ -123,6 +124,71 @@ class TestCrossEntropy : public QObject {
       break;
     }
     }
+    QVERIFY(equalForAllThreadCounts(run));
+  }
+
+  void cappedLogits_data() {
+    QTest::addColumn<bool>("narrow");
+    QTest::addColumn<int>("isa");
+    for (const bool narrow : {false, true})
+      for (const cpu::Isa isa : {cpu::Isa::Baseline, cpu::Isa::Avx2, cpu::Isa::Avx512})
+        QTest::addRow("%s %s", nameOf(isa), narrow ? "bf16" : "fp32") << narrow << static_cast<int>(isa);
+  }
+  /// The logits are kept within a bound first; the gradients are those of what they were before.
+  void cappedLogits() {
+    QFETCH(bool, narrow);
+    QFETCH(int, isa);
+    MILLRACE_NEED_ISA(static_cast<cpu::Isa>(isa));
+    constexpr std::int64_t rows = 7, vocabulary = 131;
+    constexpr double cap = 3, scale = 0.37;
+    Random random(12);
+    HostTensor logits = HostTensor(DType::F32, {rows, vocabulary}, 5).fillNormal(random, 4);
+    HostTensor targets(DType::I32, {rows}), loss(DType::F32, {rows});
+    for (std::int64_t c = 0; c < rows; ++c) targets.set(c, c == 2 ? -1 : static_cast<double>(c * 19));
+    const Values before = logits.values();
+    const auto capped = [&](Values x) {
+      for (double& value : x) value = cap * std::tanh(value / cap);
+      return x;
+    };
+    Expected expected = reference(capped(before), targets, vocabulary, scale);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      const double tanh = std::tanh(before[i] / cap);
+      expected.dLogits[i] *= 1 - tanh * tanh;
+    }
+    MILLRACE_JACOBIAN(
+        [&](const Values& p) {
+          double total = 0;
+          for (const double l : reference(capped(p), targets, vocabulary, 1).loss) total += l;
+          return total * scale;
+        },
+        before, expected.dLogits);
+
+    const auto run = [&](ThreadPool& pool) {
+      HostTensor l = logits, out = loss;
+      cpu::softcap(pool, {l.view(), static_cast<float>(cap)}, static_cast<cpu::Isa>(isa));
+      HostTensor between = l;
+      cpu::crossEntropy(pool,
+                        {.logits = l.view(),
+                         .targets = targets.view(),
+                         .loss = out.view(),
+                         .dLogits = narrow ? narrowView(l) : l.view(),
+                         .scale = static_cast<float>(scale),
+                         .softcap = static_cast<float>(cap)},
+                        static_cast<cpu::Isa>(isa));
+      return std::vector<HostTensor>{between, out, l};
+    };
+    ThreadPool pool(2);
+    const std::vector<HostTensor> results = run(pool);
+    MILLRACE_COMPARE(results[0], capped(before), 5e-7);
+    MILLRACE_COMPARE(results[1], expected.loss, 1e-6, 1);
+    HostTensor gradient(narrow ? DType::BF16 : DType::F32, {rows, vocabulary});
+    for (std::int64_t c = 0; c < rows; ++c) {
+      const TensorView from = narrow ? narrowView(results[2]) : results[2].view();
+      std::memcpy(gradient.view().rows(c, 1).data, from.rows(c, 1).data,
+                  static_cast<std::size_t>(vocabulary * bytesPerElement(from.dtype)));
+    }
+    MILLRACE_COMPARE(gradient, expected.dLogits, 3e-6);
+    for (const HostTensor& result : results) QVERIFY(result.paddingIntact());
     QVERIFY(equalForAllThreadCounts(run));
   }
 

@@ -67,6 +67,15 @@ class TestEmbedding : public QObject {
                    static_cast<cpu::Isa>(isa));
     MILLRACE_COMPARE(x, both, 1e-7);
     QVERIFY(x.paddingIntact());
+
+    constexpr float scale = 7.75f; // of the table's rows alone
+    Values scaled;
+    for (std::size_t i = 0; i < alone.size(); ++i)
+      scaled.push_back(both[i] + (static_cast<double>(scale) - 1) * alone[i]);
+    cpu::embedding(pool, {table.view(), ids.view(), x.view(), positionTable.view(), positions.view(), scale},
+                   static_cast<cpu::Isa>(isa));
+    MILLRACE_COMPARE(x, scaled, 1e-6);
+    QVERIFY(x.paddingIntact());
   }
 
   void gradient_data() { addCases(); }
@@ -112,10 +121,13 @@ class TestEmbedding : public QObject {
           },
           Values(expected.size(), 0.5), expected);
 
+    constexpr float scale = 3.25f;
+    for (double& value : expected) value *= static_cast<double>(scale);
     const auto run = [&](ThreadPool& pool) {
       HostTensor dTable(DType::F32, {rows, width}, pad);
       for (std::int64_t i = 0; i < dTable.count(); ++i) dTable.set(i, 77); // written, not added to
-      cpu::embeddingBackward(pool, {dX.view(), order.view(), starts.view(), dTable.view()}, static_cast<cpu::Isa>(isa));
+      cpu::embeddingBackward(pool, {dX.view(), order.view(), starts.view(), dTable.view(), scale},
+                             static_cast<cpu::Isa>(isa));
       return std::vector<HostTensor>{dTable};
     };
     ThreadPool pool(2);

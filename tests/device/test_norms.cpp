@@ -112,6 +112,12 @@ Values sum(Values a, const Values& b) {
   return a;
 }
 
+Values plusOne(const HostTensor& weight) {
+  Values values = weight.values();
+  for (double& value : values) value += 1;
+  return values;
+}
+
 constexpr float epsilon = 1e-5f;
 
 } // namespace
@@ -166,6 +172,16 @@ class TestNorms : public QObject {
       if (c.rows() > 100) break;
     }
 
+    // With an offset of the weights and a residual, whose place y may take.
+    HostTensor added = c.activation(), onResidual = in.residual;
+    RmsNormArgs args{in.x.view(), in.weight.view(), added.view(), in.rstd.view(), epsilon, 1, in.residual.view()};
+    cpu::rmsNorm(pool, args, c.isa);
+    MILLRACE_COMPARE(added, sum(in.residual.values(), reference.forward(in.x.values(), plusOne(in.weight), {})), 1e-6);
+    QVERIFY(added.paddingIntact());
+    args.y = args.residual = onResidual.view();
+    cpu::rmsNorm(pool, args, c.isa);
+    QVERIFY(onResidual.values() == added.values());
+
     // y may be x.
     HostTensor same = in.x;
     cpu::rmsNorm(pool, {same.view(), in.weight.view(), same.view(), in.rstd.view(), epsilon}, c.isa);
@@ -201,6 +217,15 @@ class TestNorms : public QObject {
     MILLRACE_COMPARE(dX, g.dX, 3e-6, largest(in.rstd.values()));
     MILLRACE_COMPARE(dWeight, sum(in.dWeight.values(), g.dWeight), 3e-6);
     QVERIFY(dX.paddingIntact() && dWeight.paddingIntact());
+
+    // With an offset of the weights.
+    const auto shifted = reference.backward(in.dY.values(), in.x.values(), plusOne(in.weight));
+    HostTensor dXShifted = c.activation(), dWeightShifted = in.dWeight;
+    RmsNormBackwardArgs offset = args(in.dY, dXShifted, dWeightShifted, {});
+    offset.weightOffset = 1;
+    cpu::rmsNormBackward(pool, offset, c.isa);
+    MILLRACE_COMPARE(dXShifted, shifted.dX, 3e-6, largest(in.rstd.values()));
+    QVERIFY(dWeightShifted.bytes() == dWeight.bytes());
 
     // dX may be dY.
     HostTensor inPlace = in.dY;

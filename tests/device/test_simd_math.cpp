@@ -1,4 +1,4 @@
-// How close exp, the logistic function and the normal distribution come, over the floats of every binade.
+// How close exp, the logistic function, tanh and the normal distribution come, over the floats of every binade.
 #include "kernel_test.h"
 #include "simd_math_probe.h"
 
@@ -85,6 +85,26 @@ class TestSimdMath : public QObject {
       worst = std::max(worst, std::abs(static_cast<double>(y[i]) - expected) / ulp(expected));
     }
     QVERIFY2(worst <= 4, qPrintable(QString("%1 ulp").arg(worst)));
+  }
+
+  void hyperbolicTangent_data() { addIsas(); }
+  void hyperbolicTangent() {
+    QFETCH(int, isa);
+    MILLRACE_NEED_ISA(static_cast<cpu::Isa>(isa));
+    const std::vector<float> x = floats();
+    std::vector<float> y(x.size());
+    const auto tanh = MILLRACE_ISA_FUNCTION(static_cast<cpu::Isa>(isa), probeTanh);
+    tanh(x.data(), y.data(), static_cast<std::int64_t>(x.size()));
+    double worst = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double expected = std::tanh(static_cast<double>(x[i]));
+      worst = std::max(worst, std::abs(static_cast<double>(y[i]) - expected) / ulp(expected));
+    }
+    QVERIFY2(worst <= 4, qPrintable(QString("%1 ulp").arg(worst)));
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    float result = 0;
+    tanh(&nan, &result, 1);
+    QVERIFY(std::isnan(result));
   }
 
   void normal_data() { addIsas(); }

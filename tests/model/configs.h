@@ -35,7 +35,8 @@ inline Json changedConfig(const std::string& family, const std::string& change) 
 
 inline const std::vector<std::string>& goldenCases() {
   static const std::vector<std::string> cases{
-      "llama_gqa", "llama_mha_tied", "llama3_rope_scaled", "qwen2", "qwen3", "mistral_swa", "gpt2", "phi3"};
+      "llama_gqa", "llama_mha_tied", "llama3_rope_scaled", "qwen2", "qwen3", "mistral_swa", "gpt2", "phi3", "olmo2",
+      "gemma2",    "mixtral",        "qwen3_moe"};
   return cases;
 }
 

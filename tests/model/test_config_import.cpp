@@ -41,7 +41,7 @@ class TestConfigImport : public QObject {
     QCOMPARE(llama.layers.size(), std::size_t{3});
     QCOMPARE(llama.layers[0].attentionScale, 0.25);
     QCOMPARE(llama.layers[0].window, std::int64_t{0});
-    QVERIFY(llama.attention == (AttentionSpec{4, 2, 16, false, false, false}));
+    QVERIFY(llama.attention == (AttentionSpec{4, 2, 16, false, false, QkNorm::None}));
     QVERIFY(llama.mlp == (MlpSpec{172, true, Activation::Silu, false}));
     QVERIFY(llama.rope == RopeSpec{});
     QVERIFY(!llama.tiedEmbeddings && !llama.learnedPositions && !llama.conv1dWeights);
@@ -57,16 +57,37 @@ class TestConfigImport : public QObject {
     QVERIFY(read("llama3_rope_scaled").rope == scaled);
 
     const ModelSpec qwen2 = read("qwen2");
-    QVERIFY(qwen2.attention == (AttentionSpec{4, 2, 16, true, false, false}));
+    QVERIFY(qwen2.attention == (AttentionSpec{4, 2, 16, true, false, QkNorm::None}));
     QVERIFY(!qwen2.bosToken && qwen2.eosTokens.empty());
     QCOMPARE(qwen2.rope->theta, 1e6);
     const ModelSpec qwen3 = read("qwen3");
-    QVERIFY(qwen3.attention == (AttentionSpec{4, 2, 32, false, false, true}));
+    QVERIFY(qwen3.attention == (AttentionSpec{4, 2, 32, false, false, QkNorm::Head}));
     QCOMPARE(qwen3.layers[0].attentionScale, 1 / std::sqrt(32.0));
     for (const LayerSpec& layer : read("mistral_swa").layers) QCOMPARE(layer.window, std::int64_t{16});
 
+    const ModelSpec olmo2 = read("olmo2");
+    QVERIFY(olmo2.attention == (AttentionSpec{4, 2, 16, false, false, QkNorm::Projection}));
+    QVERIFY(!olmo2.preNorms && olmo2.postNorms);
+    QCOMPARE(*olmo2.paddingToken, std::int64_t{1});
+    const ModelSpec gemma2 = read("gemma2");
+    QVERIFY(gemma2.attention == (AttentionSpec{4, 2, 16, false, false, QkNorm::None, 50}));
+    QVERIFY(gemma2.preNorms && gemma2.postNorms && gemma2.tiedEmbeddings);
+    QCOMPARE(gemma2.normWeightOffset, 1.0);
+    QCOMPARE(gemma2.embeddingScale, 8.0);
+    QCOMPARE(gemma2.logitSoftcap, 30.0);
+    QCOMPARE(gemma2.mlp.activation, Activation::GeluTanh);
+    QVERIFY(gemma2.layers == (std::vector<LayerSpec>{{16, 0.25}, {0, 0.25}}));
+
+    const ModelSpec mixtral = read("mixtral");
+    QVERIFY(mixtral.experts == (ExpertsSpec{4, 2, true}));
+    QCOMPARE(mixtral.mlp.inner, std::int64_t{96});
+    const ModelSpec qwen3Moe = read("qwen3_moe");
+    QVERIFY(qwen3Moe.experts == (ExpertsSpec{8, 2, true}));
+    QCOMPARE(qwen3Moe.mlp.inner, std::int64_t{48});
+    QVERIFY(qwen3Moe.attention.qkNorm == QkNorm::Head);
+
     const ModelSpec gpt2 = read("gpt2");
-    QVERIFY(gpt2.attention == (AttentionSpec{4, 4, 16, true, true, false}));
+    QVERIFY(gpt2.attention == (AttentionSpec{4, 4, 16, true, true, QkNorm::None}));
     QVERIFY(gpt2.mlp == (MlpSpec{256, false, Activation::GeluTanh, true}));
     QVERIFY(gpt2.norm == NormKind::Layer && gpt2.learnedPositions && gpt2.conv1dWeights && gpt2.tiedEmbeddings);
     QVERIFY(!gpt2.rope);
@@ -160,6 +181,24 @@ class TestConfigImport : public QObject {
             "pad_token_id": null, "quantization_config": null, "auto_map": {}, "attn_logit_softcapping": null,
             "use_mrope": false, "rope_interleaved": false, "num_experts": 0})",
         R"({})");
+    row("experts by default, mixtral", "mixtral",
+        R"({"num_local_experts": 8, "num_experts_per_tok": 2, "rope_theta": 1e6, "sliding_window": null,
+            "output_router_logits": true, "router_aux_loss_coef": 0, "router_jitter_noise": 0.0})",
+        R"({"router_aux_loss_coef": 0.02, "output_router_logits": false})");
+    row("experts by either name", "qwen3_moe", R"({"num_local_experts": 16})",
+        R"({"num_experts": 16, "intermediate_size": 999, "decoder_sparse_step": 1, "mlp_only_layers": [],
+            "use_sliding_window": false, "max_window_layers": 48})");
+    row("caps by default, gemma2", "gemma2", R"({"attn_logit_softcapping": 50, "final_logit_softcapping": 30.0})",
+        R"({})");
+    row("no caps, gemma2", "gemma2", R"({"attn_logit_softcapping": null})",
+        R"({"attn_logit_softcapping": null, "use_bidirectional_attention": false})");
+    row("layer types by default, gemma2", "gemma2", R"({"layer_types": ["sliding_attention", "full_attention",
+        "sliding_attention", "full_attention"]})",
+        R"({"sliding_window": 4096})");
+    row("activation under both names, gemma2", "gemma2", R"({"hidden_act": "gelu_pytorch_tanh"})", R"({})");
+    row("activation, gemma", "gemma", R"({"hidden_act": "gelu", "hidden_activation": null})",
+        R"({"hidden_activation": "gelu_pytorch_tanh"})");
+    row("head_dim absent, gemma", "gemma", R"({"head_dim": "<remove>"})", R"({"head_dim": 256})");
     row("one eos or a list", "llama", R"({"eos_token_id": [5]})", R"({"eos_token_id": 5})");
     row("ids of nothing", "llama", R"({"bos_token_id": null, "eos_token_id": null})",
         R"({"bos_token_id": -1, "eos_token_id": []})");
@@ -185,11 +224,11 @@ class TestConfigImport : public QObject {
     for (const char* change : {R"({"vocab_size": 101})", R"({"hidden_size": 64})", R"({"num_hidden_layers": 5})",
                                R"({"num_attention_heads": 2})", R"({"num_key_value_heads": 1})", R"({"head_dim": 16})",
                                R"({"intermediate_size": 50})", R"({"max_position_embeddings": 128})",
-                               R"({"rms_norm_eps": 1e-5})", R"({"hidden_act": "gelu"})", R"({"hidden_act": "relu2"})",
+                               R"({"rms_norm_eps": 1e-4})", R"({"hidden_act": "gelu"})", R"({"hidden_act": "relu2"})",
                                R"({"hidden_act": "relu"})", R"({"tie_word_embeddings": true})",
                                R"({"initializer_range": 0.01})", R"({"rope_theta": 20000})", R"({"bos_token_id": 7})",
                                R"({"eos_token_id": [7, 8]})", R"({"rope_scaling": {"type": "linear", "factor": 2}})"})
-      for (const char* family : {"llama", "qwen2", "qwen3", "mistral"}) row(family, change);
+      for (const char* family : {"llama", "qwen2", "qwen3", "mistral", "olmo2"}) row(family, change);
     for (const char* change : {R"({"attention_bias": true})", R"({"mlp_bias": true})"}) row("llama", change);
     row("qwen3", R"({"attention_bias": true})");
     row("mistral", R"({"sliding_window": 12})");
@@ -200,6 +239,23 @@ class TestConfigImport : public QObject {
     row("phi3", R"({"original_max_position_embeddings": 64, "rope_scaling": {"type": "longrope",
       "short_factor": [1, 1, 1, 2], "long_factor": [2, 3, 4, 5]}})");
     row("mistral", R"({"sliding_window": null})");
+    row("olmo2", R"({"attention_bias": true})");
+    row("olmo2", R"({"pad_token_id": 5})");
+    for (const char* change :
+         {R"({"sliding_window": 12})", R"({"sliding_window": null})", R"({"attn_logit_softcapping": 20})",
+          R"({"attn_logit_softcapping": null})", R"({"final_logit_softcapping": 20})",
+          R"({"final_logit_softcapping": null})", R"({"query_pre_attn_scalar": 144})", R"({"attention_bias": true})",
+          R"({"hidden_activation": "gelu"})", R"({"tie_word_embeddings": false})", R"({"layer_types":
+          ["full_attention", "full_attention", "sliding_attention", "full_attention"]})"})
+      row("gemma2", change);
+    row("gemma", R"({"hidden_act": "silu"})");
+    for (const char* change : {R"({"num_local_experts": 5})", R"({"num_experts_per_tok": 3})",
+                               R"({"sliding_window": 9})", R"({"intermediate_size": 50})", R"({"rope_theta": 1e4})"})
+      row("mixtral", change);
+    for (const char* change : {R"({"num_experts": 5, "num_experts_per_tok": 5})", R"({"num_experts_per_tok": 3})",
+                               R"({"moe_intermediate_size": 50})", R"({"norm_topk_prob": true})",
+                               R"({"use_sliding_window": true})", R"({"attention_bias": true})"})
+      row("qwen3_moe", change);
     row("qwen2", R"({"use_sliding_window": true, "max_window_layers": 3})");
     row("qwen3", R"({"use_sliding_window": true, "layer_types": ["sliding_attention", "full_attention",
       "sliding_attention", "full_attention"]})");
@@ -285,6 +341,47 @@ class TestConfigImport : public QObject {
       "rope_scaling": null, "rope_theta": 10000.0, "sliding_window": 2047, "tie_word_embeddings": false,
       "torch_dtype": "bfloat16", "transformers_version": "4.40.2", "use_cache": true, "attention_bias": false,
       "vocab_size": 32064})") << qint64{3821079552};
+    QTest::newRow("olmo 2 7B") << QByteArray(R"({"architectures": ["Olmo2ForCausalLM"], "attention_bias": false,
+      "attention_dropout": 0.0, "eos_token_id": 100257, "hidden_act": "silu", "hidden_size": 4096,
+      "initializer_range": 0.02, "intermediate_size": 11008, "max_position_embeddings": 4096, "model_type": "olmo2",
+      "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 32, "pad_token_id": 100277,
+      "rms_norm_eps": 1e-06, "rope_scaling": null, "rope_theta": 500000, "tie_word_embeddings": false,
+      "torch_dtype": "float32", "transformers_version": "4.47.0.dev0", "use_cache": false, "vocab_size": 100352})")
+                               << qint64{7298617344};
+    QTest::newRow("gemma 2 2B") << QByteArray(R"({"architectures": ["Gemma2ForCausalLM"], "attention_bias": false,
+      "attention_dropout": 0.0, "attn_logit_softcapping": 50.0, "bos_token_id": 2, "cache_implementation": "hybrid",
+      "eos_token_id": 1, "final_logit_softcapping": 30.0, "head_dim": 256, "hidden_act": "gelu_pytorch_tanh",
+      "hidden_activation": "gelu_pytorch_tanh", "hidden_size": 2304, "initializer_range": 0.02,
+      "intermediate_size": 9216, "max_position_embeddings": 8192, "model_type": "gemma2", "num_attention_heads": 8,
+      "num_hidden_layers": 26, "num_key_value_heads": 4, "pad_token_id": 0, "query_pre_attn_scalar": 256,
+      "rms_norm_eps": 1e-06, "rope_theta": 10000.0, "sliding_window": 4096, "torch_dtype": "float32",
+      "transformers_version": "4.42.4", "use_cache": true, "vocab_size": 256000})")
+                                << qint64{2614341888};
+    QTest::newRow("gemma 2B") << QByteArray(R"({"architectures": ["GemmaForCausalLM"], "attention_bias": false,
+      "attention_dropout": 0.0, "bos_token_id": 2, "eos_token_id": 1, "head_dim": 256, "hidden_act": "gelu",
+      "hidden_size": 2048, "initializer_range": 0.02, "intermediate_size": 16384, "max_position_embeddings": 8192,
+      "model_type": "gemma", "num_attention_heads": 8, "num_hidden_layers": 18, "num_key_value_heads": 1,
+      "pad_token_id": 0, "rms_norm_eps": 1e-06, "rope_scaling": null, "rope_theta": 10000.0,
+      "torch_dtype": "bfloat16", "transformers_version": "4.38.0.dev0", "use_cache": true, "vocab_size": 256000})")
+                              << qint64{2506172416};
+    QTest::newRow("mixtral 8x7B") << QByteArray(R"({"architectures": ["MixtralForCausalLM"], "attention_dropout": 0.0,
+      "bos_token_id": 1, "eos_token_id": 2, "hidden_act": "silu", "hidden_size": 4096, "initializer_range": 0.02,
+      "intermediate_size": 14336, "max_position_embeddings": 32768, "model_type": "mixtral",
+      "num_attention_heads": 32, "num_experts_per_tok": 2, "num_hidden_layers": 32, "num_key_value_heads": 8,
+      "num_local_experts": 8, "output_router_logits": false, "rms_norm_eps": 1e-05, "rope_theta": 1000000.0,
+      "router_aux_loss_coef": 0.02, "sliding_window": null, "tie_word_embeddings": false,
+      "torch_dtype": "bfloat16", "transformers_version": "4.36.0.dev0", "use_cache": true, "vocab_size": 32000})")
+                                  << qint64{46702792704};
+    QTest::newRow("qwen3 30B A3B") << QByteArray(R"({"architectures": ["Qwen3MoeForCausalLM"], "attention_bias": false,
+      "attention_dropout": 0.0, "bos_token_id": 151643, "decoder_sparse_step": 1, "eos_token_id": 151645,
+      "head_dim": 128, "hidden_act": "silu", "hidden_size": 2048, "initializer_range": 0.02,
+      "intermediate_size": 6144, "max_position_embeddings": 40960, "max_window_layers": 48, "mlp_only_layers": [],
+      "model_type": "qwen3_moe", "moe_intermediate_size": 768, "norm_topk_prob": true, "num_attention_heads": 32,
+      "num_experts": 128, "num_experts_per_tok": 8, "num_hidden_layers": 48, "num_key_value_heads": 4,
+      "output_router_logits": false, "rms_norm_eps": 1e-06, "rope_scaling": null, "rope_theta": 1000000.0,
+      "router_aux_loss_coef": 0.001, "sliding_window": null, "tie_word_embeddings": false,
+      "torch_dtype": "bfloat16", "transformers_version": "4.51.0", "use_cache": true, "use_sliding_window": false,
+      "vocab_size": 151936})") << qint64{30532122624};
     QTest::newRow("mistral 7B") << QByteArray(R"({"architectures": ["MistralForCausalLM"], "attention_dropout": 0.0,
       "bos_token_id": 1, "eos_token_id": 2, "hidden_act": "silu", "hidden_size": 4096, "initializer_range": 0.02,
       "intermediate_size": 14336, "max_position_embeddings": 32768, "model_type": "mistral",
@@ -379,10 +476,11 @@ class TestConfigImport : public QObject {
       QTest::addRow("%s %s", family, change) << family << change << parts;
     };
     // The family itself.
-    row("qwen3_moe", "", {"model_type is 'qwen3_moe', a mixture of experts"});
-    row("gemma2", "", {"model_type is 'gemma2', expected one of: llama"});
-    row("olmo2", "", {"model_type is 'olmo2', expected one of: llama"});
-    row("mixtral", "", {"model_type is 'mixtral', a mixture of experts", "llama, qwen2, qwen3, mistral, gpt2, phi3"});
+    row("qwen2_moe", "", {"model_type is 'qwen2_moe', expected one of: llama"});
+    row("gemma3_text", "", {"model_type is 'gemma3_text', expected one of: llama"});
+    row("olmo", "", {"model_type is 'olmo', expected one of: llama"});
+    row("dbrx", "",
+        {"model_type is 'dbrx'", "llama, qwen2, qwen3, mistral, gpt2, phi3, olmo2, gemma, gemma2, mixtral"});
     row("llama", R"({"model_type": "<remove>"})", {"model_type is missing", "gpt2"});
     row("llama", R"({"model_type": 3})", {"model_type is 3", "text"});
     // Other mathematics.
@@ -398,11 +496,30 @@ class TestConfigImport : public QObject {
                             "attention_multiplier", "embedding_multiplier", "residual_multiplier", "logits_scaling",
                             "logit_scale", "attention_chunk_size"})
       row("llama", qPrintable(QString(R"({"%1": 30.0})").arg(key)), {key});
+    for (const char* key : {"attn_logit_softcapping", "final_logit_softcapping", "query_pre_attn_scalar"}) {
+      row("gemma", qPrintable(QString(R"({"%1": 30.0})").arg(key)), {key});
+      row("gemma2", qPrintable(QString(R"({"%1": 0})").arg(key)), {key, "is 0"});
+    }
+    row("gemma2", R"({"use_bidirectional_attention": true})", {"use_bidirectional_attention", "later"});
+    row("olmo2", R"({"clip_qkv": 8})", {"clip_qkv"});
     for (const char* key :
          {"use_qk_norm", "qk_norm", "alibi", "parallel_attn", "use_parallel_residual", "rope_interleaved", "use_mrope"})
       row("qwen2", qPrintable(QString(R"({"%1": true})").arg(key)), {key});
     row("llama", R"({"num_experts": 8})", {"num_experts", "mixture of experts"});
     row("llama", R"({"num_local_experts": 8})", {"num_local_experts"});
+    row("qwen3_moe", R"({"mlp_only_layers": [1]})", {"mlp_only_layers", "different sizes"});
+    row("qwen3_moe", R"({"decoder_sparse_step": 2})", {"decoder_sparse_step is 2", "different sizes"});
+    row("qwen3_moe", R"({"num_experts": 4, "num_experts_per_tok": 5})", {"num_experts_per_tok is 5", "4"});
+    row("qwen3_moe", R"({"num_experts": 2000})", {"num_experts is 2000"});
+    row("qwen3_moe", R"({"num_experts": 1000, "num_hidden_layers": 8000})",
+        {"num_experts times num_hidden_layers is 8,000,000", "131,072"});
+    row("qwen3_moe", R"({"num_experts": 8, "num_local_experts": 4})", {"num_local_experts is 4", "num_experts is 8"});
+    row("qwen3_moe", R"({"use_sliding_window": true, "max_window_layers": 2})", {"max_window_layers"});
+    row("mixtral", R"({"output_router_logits": true})", {"output_router_logits", "auxiliary loss"});
+    row("qwen3_moe", R"({"output_router_logits": true, "router_aux_loss_coef": 0.01})", {"output_router_logits"});
+    row("mixtral", R"({"router_jitter_noise": 0.1})", {"router_jitter_noise is 0.1", "noise"});
+    row("mixtral", R"({"attention_bias": true})", {"attention_bias"});
+    row("mixtral", R"({"norm_topk_prob": false})", {"norm_topk_prob"});
     row("llama", R"({"hidden_dropout": 0.1})", {"hidden_dropout"});
     row("llama", R"({"no_rope_layers": [1]})", {"no_rope_layers"});
     // Not known at all.
@@ -465,6 +582,14 @@ class TestConfigImport : public QObject {
         {"layer_types[1] is 'chunked_attention'"});
     row("qwen2", R"({"layer_types": ["full_attention", 5, "full_attention", "full_attention"]})", {"layer_types[1]"});
     row("gpt2", R"({"sliding_window": 16})", {"sliding_window"});
+    row("olmo2", R"({"sliding_window": 16})", {"sliding_window", "does not have"});
+    row("olmo2", R"({"layer_types": ["sliding_attention", "full_attention", "full_attention", "full_attention"]})",
+        {"layer_types[0]"});
+    row("gemma2", R"({"use_sliding_window": false})", {"use_sliding_window", "4096"});
+    row("gemma2", R"({"max_window_layers": 2})", {"max_window_layers", "layer_types"});
+    row("gemma2", R"({"sliding_window": null, "layer_types":
+      ["sliding_attention", "full_attention", "sliding_attention", "full_attention"]})",
+        {"layer_types[0]"});
     // Rotary positions.
     row("gpt2", R"({"rope_theta": 10000})", {"rope_theta"});
     row("llama", R"({"rope_theta": 1})", {"rope_theta is 1"});

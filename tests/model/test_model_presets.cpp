@@ -26,9 +26,15 @@ std::int64_t countFromKeys(const Json& c) {
   }
   const std::int64_t d = n("hidden_size"), q = n("num_attention_heads") * n("head_dim");
   const std::int64_t kv = n("num_key_value_heads") * n("head_dim");
-  std::int64_t layer = 2 * d + d * q + 2 * d * kv + q * d + 3 * d * n("intermediate_size");
+  const bool mixture = c.contains("num_experts_per_tok");
+  const std::int64_t inner = n(type == "qwen3_moe" ? "moe_intermediate_size" : "intermediate_size");
+  const std::int64_t experts = mixture ? n(type == "mixtral" ? "num_local_experts" : "num_experts") : 1;
+  std::int64_t layer = 2 * d + d * q + 2 * d * kv + q * d + experts * 3 * d * inner;
+  if (mixture) layer += experts * d; // the router
   if (type == "qwen2") layer += q + 2 * kv;
-  if (type == "qwen3") layer += 2 * n("head_dim");
+  if (type == "qwen3" || type == "qwen3_moe") layer += 2 * n("head_dim");
+  if (type == "olmo2") layer += q + kv;
+  if (type == "gemma2") layer += 2 * d; // two more norms
   const std::int64_t tables = c.at("tie_word_embeddings").get<bool>() ? 1 : 2;
   return tables * n("vocab_size") * d + n("num_hidden_layers") * layer + d;
 }
@@ -68,6 +74,13 @@ class TestModelPresets : public QObject {
     row("qwen3-14b", 14768307200);
     row("qwen3-32b", 32762123264);
     row("mistral-7b", 7241732096);
+    row("gemma-2-2b", 2614341888);
+    row("gemma-2-9b", 9241705984);
+    row("gemma-2-27b", 27227128320);
+    row("olmo-2-7b", 7298617344);
+    row("olmo-2-13b", 13716198400);
+    row("mixtral-8x7b", 46702792704);
+    row("qwen3-30b-a3b", 30532122624);
   }
   void publishedCounts() {
     QFETCH(qint64, count);
@@ -97,7 +110,7 @@ class TestModelPresets : public QObject {
       counted.insert(preset.name);
     }
     QVERIFY(files == names);
-    QCOMPARE(names.size(), std::size_t{26});
+    QCOMPARE(names.size(), std::size_t{33});
     QCOMPARE(modelPresets().front().description,
              std::string("openai-community/gpt2: 0.1244 billion parameters, 12 layers of 768"));
   }

@@ -10,12 +10,16 @@
 #include "ops/convert.h"
 #include "ops/cross_entropy.h"
 #include "ops/embedding.h"
+#include "ops/expert_rows.h"
 #include "ops/gated_activation.h"
+#include "ops/grouped_matmul.h"
 #include "ops/layer_norm.h"
 #include "ops/matmul.h"
 #include "ops/reduce.h"
 #include "ops/rms_norm.h"
 #include "ops/rope.h"
+#include "ops/route.h"
+#include "ops/softcap.h"
 
 #include <QtTest>
 
@@ -51,9 +55,18 @@ class CountingKernels : public Kernels {
   void embeddingBackward(Stream&, const EmbeddingBackwardArgs&) override { calls.push_back("embeddingBackward"); }
   void addRows(Stream&, const AddRowsArgs&) override { calls.push_back("addRows"); }
   void crossEntropy(Stream&, const CrossEntropyArgs&) override { calls.push_back("crossEntropy"); }
+  void softcap(Stream&, const SoftcapArgs&) override { calls.push_back("softcap"); }
   void sum(Stream&, const SumArgs&) override { calls.push_back("sum"); }
   void sumOfSquares(Stream&, const SumOfSquaresArgs&) override { calls.push_back("sumOfSquares"); }
   void convert(Stream&, const ConvertArgs&) override { calls.push_back("convert"); }
+  void route(Stream&, const RouteArgs&) override { calls.push_back("route"); }
+  void routeBackward(Stream&, const RouteBackwardArgs&) override { calls.push_back("routeBackward"); }
+  void groupedMatmul(Stream&, const GroupedMatmulArgs&) override { calls.push_back("groupedMatmul"); }
+  void groupedWeightGradient(Stream&, const GroupedWeightGradientArgs&) override {
+    calls.push_back("groupedWeightGradient");
+  }
+  void combineRows(Stream&, const CombineRowsArgs&) override { calls.push_back("combineRows"); }
+  void weighRows(Stream&, const WeighRowsArgs&) override { calls.push_back("weighRows"); }
   void adamW(Stream&, const AdamWArgs&) override { calls.push_back("adamW"); }
 };
 
@@ -144,6 +157,15 @@ struct Good {
   EmbeddingArgs embedding{at.bf16({30, 6}), at.i32({5}), at.bf16({5, 6}), at.bf16({9, 6}), at.i32({5})};
   EmbeddingBackwardArgs embeddingBackward{at.bf16({5, 6}), at.i32({5}), at.i32({31}), at.f32({30, 6})};
   AddRowsArgs addRows{at.f32({5, 6}), at.f32({30, 6}), at.i32({5}), at.i32({30})};
+  RouteArgs route{at.f32({5, 6}), at.i32({5, 2}), at.f32({5, 2}), at.i32({5, 2}),
+                  at.i32({10}),   at.f32({10}),   at.i32({7})};
+  RouteBackwardArgs routeBackward{at.f32({10}),   at.f32({5, 6}), at.i32({5, 2}),
+                                  at.f32({5, 2}), at.i32({5, 2}), at.bf16({5, 6})};
+  GroupedMatmulArgs groupedMatmul{at.bf16({10, 8}), at.bf16({6, 8, 12}), at.bf16({10, 12}), at.i32({7})};
+  GroupedWeightGradientArgs groupedWeightGradient{at.bf16({10, 12}), at.bf16({10, 8}), at.f32({6, 12, 8}), at.i32({7})};
+  CombineRowsArgs combineRows{at.f32({10, 8}), at.i32({5, 2}), at.f32({5, 2}), at.f32({5, 8}), at.f32({5, 8})};
+  WeighRowsArgs weighRows{at.f32({10, 8}), at.f32({10, 8}), at.f32({10}), at.f32({10})};
+  SoftcapArgs softcap{at.f32({5, 30}), 20};
   CrossEntropyArgs crossEntropy{at.f32({5, 30}), at.i32({5}), at.f32({5}), {}, 0.2f};
   SumArgs sum{at.f32({50}), at(DType::F64, {1})};
   SumOfSquaresArgs sumOfSquares{at.f32({50}), at(DType::F64, {1})};
@@ -213,6 +235,13 @@ class TestOps : public QObject {
     MILLRACE_GOOD(embeddingBackward);
     MILLRACE_GOOD(addRows);
     MILLRACE_GOOD(crossEntropy);
+    MILLRACE_GOOD(softcap);
+    MILLRACE_GOOD(route);
+    MILLRACE_GOOD(routeBackward);
+    MILLRACE_GOOD(groupedMatmul);
+    MILLRACE_GOOD(groupedWeightGradient);
+    MILLRACE_GOOD(combineRows);
+    MILLRACE_GOOD(weighRows);
     MILLRACE_GOOD(sum);
     MILLRACE_GOOD(sumOfSquares);
     MILLRACE_GOOD(convert);
@@ -237,6 +266,20 @@ class TestOps : public QObject {
     });
     row("rmsNorm in place", "rmsNorm", [](Stream& s, Good& g) {
       g.rmsNorm.y = g.rmsNorm.x;
+      ops::rmsNorm(s, g.rmsNorm);
+    });
+    row("groupedMatmul, transposed", "groupedMatmul", [](Stream& s, Good& g) {
+      g.groupedMatmul.b = g.at.bf16({6, 12, 8});
+      g.groupedMatmul.transposeB = true;
+      ops::groupedMatmul(s, g.groupedMatmul);
+    });
+    row("combineRows onto its residual, without weights", "combineRows", [](Stream& s, Good& g) {
+      g.combineRows.residual = g.combineRows.y;
+      g.combineRows.weights = {};
+      ops::combineRows(s, g.combineRows);
+    });
+    row("rmsNorm onto its residual", "rmsNorm", [](Stream& s, Good& g) {
+      g.rmsNorm.residual = g.rmsNorm.y;
       ops::rmsNorm(s, g.rmsNorm);
     });
     row("rmsNormBackward onto dY", "rmsNormBackward", [](Stream& s, Good& g) {
@@ -344,6 +387,7 @@ class TestOps : public QObject {
     MILLRACE_BAD(rmsNorm, "rstd", "rstd has shape (4), expected (5)", a.rstd = at.f32({4}));
     MILLRACE_BAD(rmsNorm, "one row off", "y (5, 8) and x (5, 8) share memory",
                  a.y.data = static_cast<float*>(a.x.data) + 8);
+    MILLRACE_BAD(rmsNorm, "residual", "residual has shape (5, 7), expected (5, 8)", a.residual = at.f32({5, 7}));
     MILLRACE_BAD(rmsNorm, "rank", "x has shape (5), expected 2 to 3 dimensions", a.x = at.f32({5}));
     MILLRACE_BAD(rmsNormBackward, "dX over x", "dX (5, 2, 8) and x (5, 2, 8) share memory", a.dX = a.x);
     MILLRACE_BAD(rmsNormBackward, "residual", "dResidual has shape (5, 16)", a.dResidual = at.bf16({5, 16}));
@@ -364,6 +408,8 @@ class TestOps : public QObject {
     MILLRACE_BAD(attention, "more queries than keys", "5 queries for only 4 keys", a.k = at.f32({2, 4, 2, 8});
                  a.v = at.f32({2, 4, 2, 8}));
     MILLRACE_BAD(attention, "window", "window is -1", a.window = -1);
+    MILLRACE_BAD(attention, "softcap", "softcap is -1", a.softcap = -1);
+    MILLRACE_BAD(attention, "softcap without scale", "scale is 0, expected more than 0", a.softcap = 5; a.scale = 0);
     MILLRACE_BAD(attention, "lse", "lse has shape (2, 5, 4), expected (2, 4, 5)", a.lse = at.f32({2, 5, 4}));
     MILLRACE_BAD(attention, "documents", "documentStart has shape (2, 5), expected (2, 9)",
                  a.documentStart = at.i32({2, 5}));
@@ -399,6 +445,24 @@ class TestOps : public QObject {
     MILLRACE_BAD(crossEntropy, "bf16 rows", "rows of bf16 dLogits are 30 elements apart, expected 60",
                  a.dLogits.dtype = DType::BF16);
     MILLRACE_BAD(crossEntropy, "bf16 logits", "logits is bf16, expected fp32", a.logits.dtype = DType::BF16);
+    MILLRACE_BAD(crossEntropy, "softcap", "crossEntropy: softcap is -2", a.softcap = -2);
+    MILLRACE_BAD(route, "more than there are", "7 of 6 experts cannot be chosen", a.experts = at.i32({5, 7});
+                 a.weights = at.f32({5, 7}); a.rows = at.i32({5, 7}));
+    MILLRACE_BAD(route, "too many", "1025 experts, at most 1024", a.logits = at.f32({5, 1025}));
+    MILLRACE_BAD(route, "begins", "begins has shape (6), expected (7)", a.begins = at.i32({6}));
+    MILLRACE_BAD(route, "bf16 logits", "logits is bf16, expected fp32", a.logits = at.bf16({5, 6}));
+    MILLRACE_BAD(routeBackward, "in place", "dLogits (5, 6) and logits (5, 6) share memory", a.dLogits = a.logits);
+    MILLRACE_BAD(routeBackward, "gradients", "dRowWeights has shape (9), expected (10)", a.dRowWeights = at.f32({9}));
+    MILLRACE_BAD(groupedMatmul, "depth", "a has shape (10, 8), expected (10, 12)", a.transposeB = true);
+    MILLRACE_BAD(groupedMatmul, "groups", "begins has shape (6), expected (7)", a.begins = at.i32({6}));
+    MILLRACE_BAD(groupedMatmul, "fp32 result", "c is fp32, expected bf16", a.c = at.f32({10, 12}));
+    MILLRACE_BAD(groupedWeightGradient, "bf16 gradient", "dW is bf16, expected fp32", a.dW = at.bf16({6, 12, 8}));
+    MILLRACE_BAD(groupedWeightGradient, "rows", "x has shape (9, 8), expected (10, 8)", a.x = at.bf16({9, 8}));
+    MILLRACE_BAD(combineRows, "rows", "x has shape (9, 8), expected (10, 8)", a.x = at.f32({9, 8}));
+    MILLRACE_BAD(combineRows, "onto its rows", "y (5, 8) and x (10, 8) share memory", a.y.data = a.x.data);
+    MILLRACE_BAD(weighRows, "one for both", "dY (10, 8) and x (10, 8) share memory", a.dY = a.x);
+    MILLRACE_BAD(softcap, "none", "softcap: softcap is 0, expected more than 0", a.softcap = 0);
+    MILLRACE_BAD(softcap, "bf16", "x is bf16, expected fp32", a.x = at.bf16({5, 30}));
     MILLRACE_BAD(crossEntropy, "targets", "targets has shape (4), expected (5)", a.targets = at.i32({4}));
     MILLRACE_BAD(sum, "fp32 result", "sum: sum is fp32, expected fp64", a.sum = at.f32({1}));
     MILLRACE_BAD(sumOfSquares, "strided", "x (5, 4) must be contiguous", a.x = at.f32({5, 6}).columns(0, 4));

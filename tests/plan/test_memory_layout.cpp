@@ -58,7 +58,7 @@ void TestMemoryLayout::totalsArePlans_data() {
   QTest::addColumn<QString>("family");
   QTest::addColumn<int>("precision");
   QTest::addColumn<int>("clip");
-  for (const char* family : {"llama", "qwen3", "gpt2", "mistral"})
+  for (const char* family : {"llama", "qwen3", "gpt2", "mistral", "olmo2", "gemma2", "mixtral", "qwen3_moe"})
     for (const Precision precision : {Precision::Fp32, Precision::Bf16})
       for (const ClipMode clip : {ClipMode::Exact, ClipMode::ExactBf16, ClipMode::Off})
         QTest::newRow(fmt::format("{} {} clip {}", family, toString(precision), toString(clip)).c_str())
@@ -128,7 +128,7 @@ void TestMemoryLayout::stateBytes_data() {
 void TestMemoryLayout::stateBytes() {
   QFETCH(int, precision);
   QFETCH(int, home);
-  for (const char* family : {"llama", "qwen3", "gpt2"}) {
+  for (const char* family : {"llama", "qwen3", "gpt2", "gemma2", "qwen3_moe"}) {
     const ModelSpec spec = smallModel(family);
     const RunShape shape = shapeOf(static_cast<Precision>(precision), ClipMode::Exact);
     const auto where = static_cast<UnitHome>(home);

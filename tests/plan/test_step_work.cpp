@@ -122,7 +122,7 @@ void TestStepWork::keys() {
 void TestStepWork::productsAddUp_data() {
   QTest::addColumn<QString>("family");
   QTest::addColumn<int>("recompute");
-  for (const char* family : {"llama", "qwen3", "gpt2", "mistral"})
+  for (const char* family : {"llama", "qwen3", "gpt2", "mistral", "olmo2", "gemma2", "qwen3_moe"})
     for (const Recompute policy : {Recompute::Full, Recompute::Selective, Recompute::None})
       QTest::newRow(fmt::format("{} {}", family, toString(policy)).c_str())
           << QString(family) << static_cast<int>(policy);

@@ -10,6 +10,7 @@
 #include "train/small_models.h"
 
 #include <QtTest>
+#include <fmt/format.h>
 
 using namespace millrace;
 using namespace millrace::test;
@@ -123,6 +124,59 @@ class TestRunPlan : public QObject {
     QVERIFY2(shared.has_value(), shared ? "" : shared.error().message.c_str());
     QCOMPARE(shared->memory.deviceLimit + shared->memory.hostLimit, both / 2 * 2);
     QVERIFY(shared->memory.deviceLimit != both / 2);
+  }
+
+  /// Each setting that is named was tried, and those that would need as much or more are not named.
+  void whatNeedsLessIsNamed_data() {
+    QTest::addColumn<int>("microBatches");
+    QTest::addColumn<int>("group");
+    QTest::addColumn<bool>("device");
+    QTest::newRow("host, one micro-batch") << 1 << 1 << false;
+    QTest::newRow("host, one group") << 4 << 4 << false;
+    QTest::newRow("host, several groups, whose sums wait in fp32") << 4 << 1 << false;
+    QTest::newRow("device") << 2 << 2 << true;
+  }
+  void whatNeedsLessIsNamed() {
+    QFETCH(int, microBatches);
+    QFETCH(int, group);
+    QFETCH(bool, device);
+    const ModelSpec spec = smallModel("llama", 4, 256);
+    Project project = projectWith(device ? Bytes{1000} : GiB, device ? GiB : Bytes{1000});
+    project.training.microBatches = microBatches;
+    project.training.scheduleGroup = group;
+    project.training.precision = Precision::Bf16;
+    project.memory.placement = PlacementChoice::Ram;
+    const auto requestOf = [](const Project& changed) {
+      const HardwareProfile machine = machineWith(8 * GiB);
+      return planRequest(changed, memoryLimits(changed, machine), machine);
+    };
+    const auto least = [&](const Project& changed) {
+      const PlanRequest request = requestOf(changed);
+      return device ? smallestPlan(spec, request).total(MemoryTier::Device)
+                    : leanestPlan(spec, request).total(MemoryTier::Host);
+    };
+    const std::string clause = whatNeedsLess(spec, requestOf(project));
+    const Bytes now = least(project);
+    int named = 0;
+    const auto check = [&](const std::string& setting, const auto& change) {
+      Project changed = project;
+      change(changed);
+      const Bytes bytes = least(changed);
+      const bool says = clause.find(fmt::format("{} with {}", formatBytes(bytes), setting)) != std::string::npos;
+      QVERIFY2(says == (bytes < now), fmt::format("{}: {} of {}: {}", setting, bytes, now, clause).c_str());
+      QVERIFY2(says == (clause.find(setting) != std::string::npos), clause.c_str());
+      named += says ? 1 : 0;
+    };
+    check("training.clip exact-bf16", [](Project& p) { p.training.clip = ClipMode::ExactBf16; });
+    check("training.clip off", [](Project& p) { p.training.clip = ClipMode::Off; });
+    check("training.micro_batch 1", [](Project& p) { p.training.microBatch = 1; });
+    check("training.context 12", [](Project& p) { p.training.context = 12; });
+    if (microBatches > 1)
+      check(fmt::format("training.micro_batches {}", microBatches / 2),
+            [&](Project& p) { p.training.microBatches /= 2; });
+    QVERIFY2(named > 0, clause.c_str());
+    QCOMPARE(clause.find("exact-bf16") == std::string::npos, device || group < microBatches);
+    QVERIFY(clause.starts_with("the least would be "));
   }
 
   void measuredRatesComeFirst() {

@@ -4,13 +4,16 @@
 
 #include "base/json_reader.h"
 #include "project/project_file.h"
+#include "run/run_status.h"
 #include "support/forwarding_file_system.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <future>
+#include <limits>
 
 using namespace millrace;
 using namespace millrace::test;
@@ -162,6 +165,55 @@ class TestStops : public QObject {
     QCOMPARE(left.steps, std::vector<std::string>(m_whole.steps.begin() + 5, m_whole.steps.end()));
   }
 
+  /// A run keeps what it needs of the folder that its model came from, and where it fails to, it is as it was.
+  void whoseModelIsGone() {
+    const Path model = folder() / "model";
+    const Project project = projectOnModel(model);
+    write("model/generation_config.json", "{}");
+    QVERIFY(valueOrThrow(Run::start(m_local, project, optionsOf("tuned")))->wait().state == RunState::Finished);
+    const RunOutcomeReport report = train(
+        "orphan",
+        [](Run& run, const std::string& file, std::string_view line) {
+          if (file == "metrics.jsonl" && line.find("\"step\":4,") != line.npos) run.stop();
+          return Status{};
+        },
+        project);
+    QVERIFY(report.state == RunState::Interrupted);
+    QVERIFY(m_local.remove(model).has_value());
+    const Path tokenizer = folder() / "orphan" / "tokenizer.json";
+    std::filesystem::rename(tokenizer, folder() / "kept.json");
+    const auto refused = Run::resume(m_local, optionsOf("orphan"));
+    QVERIFY(!refused.has_value() && refused.error().message.find("model/config.json") != std::string::npos);
+    QVERIFY(runStatus(m_local, RunDirectory(folder() / "orphan")).outcome == RunOutcome::Interrupted);
+    std::filesystem::rename(folder() / "kept.json", tokenizer);
+    const auto again = Run::resume(m_local, optionsOf("orphan"));
+    QVERIFY2(again.has_value(), again ? "" : again.error().message.c_str());
+    QVERIFY((*again)->wait().state == RunState::Finished);
+    QVERIFY(remains("orphan") == remains("tuned"));
+    QVERIFY(m_local.exists(newestCheckpoint("orphan") / "generation_config.json"));
+  }
+
+  /// Weights that are finite and too large to compute with.
+  void thatTrainsNothing() {
+    const Path model = folder() / "huge";
+    Project project = projectOnModel(model);
+    project.samples = {}; // a sample would tell of it first
+    const Path file = model / "model-00001-of-00001.safetensors";
+    std::string bytes = valueOrThrow(readTextFile(m_local, file));
+    std::uint64_t header = 0;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    const Json norm = Json::parse(bytes.substr(8, header)).at("model.norm.weight").at("data_offsets");
+    const std::vector<float> values(16, std::numeric_limits<float>::max());
+    QCOMPARE(norm.at(1).get<std::size_t>() - norm.at(0).get<std::size_t>(), values.size() * sizeof(float));
+    std::memcpy(bytes.data() + 8 + header + norm.at(0).get<std::size_t>(), values.data(),
+                values.size() * sizeof(float));
+    write("huge/" + file.filename().string(), bytes);
+    const RunOutcomeReport report = valueOrThrow(Run::start(m_local, project, optionsOf("nothing")))->wait();
+    QVERIFY(report.state == RunState::Failed);
+    QVERIFY2(report.error && report.error->message.find("all 7 steps") != std::string::npos,
+             report.error ? report.error->message.c_str() : "");
+  }
+
   /// What evaluations and samples move between steps is in no step's figures.
   void figuresAreOfStepsAlone() {
     Project plain = m_project;
@@ -188,13 +240,15 @@ class TestStops : public QObject {
     return options;
   }
 
-  RunOutcomeReport train(const std::string& name, const OnLine& onLine) {
+  RunOutcomeReport train(const std::string& name, const OnLine& onLine) { return train(name, onLine, m_project); }
+
+  RunOutcomeReport train(const std::string& name, const OnLine& onLine, const Project& project) {
     std::promise<Run*> started;
     const std::shared_future<Run*> run = started.get_future().share();
     JournalWatch files(m_local, [&](const std::string& file, std::string_view line) {
       return onLine(*run.get(), file, line); // the first lines wait until it is known whom to stop
     });
-    const auto owned = valueOrThrow(Run::start(files, m_project, optionsOf(name)));
+    const auto owned = valueOrThrow(Run::start(files, project, optionsOf(name)));
     started.set_value(owned.get());
     return owned->wait();
   }
@@ -214,18 +268,36 @@ class TestStops : public QObject {
     return bytes;
   }
 
+  /// The project of all runs, on a folder with the model that the whole one made.
+  Project projectOnModel(const Path& model) {
+    const Path checkpoint = newestCheckpoint("whole");
+    valueOrThrow(m_local.createDirectories(model));
+    for (const std::string& file : valueOrThrow(m_local.list(checkpoint)))
+      if (file.starts_with("model") || file == "config.json" || file == "tokenizer.json")
+        std::filesystem::copy_file(checkpoint / file, model / file);
+    Project project = m_project;
+    project.model = ModelFolder{model};
+    project.tokenizer = TokenizerOfModel{};
+    return project;
+  }
+
+  /// Empty: there is none.
+  Path newestCheckpoint(const std::string& name) {
+    const Path checkpoints = folder() / name / "checkpoints";
+    const std::vector<std::string> saved = valueOrThrow(m_local.list(checkpoints));
+    const auto newest =
+        std::find_if(saved.rbegin(), saved.rend(), [](const std::string& entry) { return entry.starts_with("step-"); });
+    return newest == saved.rend() ? Path() : checkpoints / *newest;
+  }
+
   Remains remains(const std::string& name) {
     Remains left;
-    const Path run = folder() / name;
     for (const Json& step : metrics(name))
       left.steps.push_back(
           Json{step.at("step"), step.at("loss"), step.at("grad_norm"), step.at("learning_rate")}.dump());
-    const std::vector<std::string> saved = valueOrThrow(m_local.list(run / "checkpoints"));
-    const auto newest =
-        std::find_if(saved.rbegin(), saved.rend(), [](const std::string& entry) { return entry.starts_with("step-"); });
-    if (newest == saved.rend()) return left;
-    const Path checkpoint = run / "checkpoints" / *newest;
-    left.savedStep = std::stoll(newest->substr(5));
+    const Path checkpoint = newestCheckpoint(name);
+    if (checkpoint.empty()) return left;
+    left.savedStep = std::stoll(checkpoint.filename().string().substr(5));
     for (const std::string& file : valueOrThrow(m_local.list(checkpoint)))
       if (file.ends_with(".safetensors")) left.tensors += valueOrThrow(readTextFile(m_local, checkpoint / file));
     left.state = Json::parse(valueOrThrow(readTextFile(m_local, checkpoint / "state.json")));

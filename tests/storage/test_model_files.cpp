@@ -7,6 +7,7 @@
 #include "storage/model_writer.h"
 
 #include <QtTest>
+#include <limits>
 #include <map>
 
 using namespace millrace;
@@ -78,8 +79,8 @@ class TestModelFiles : public QObject {
  private Q_SLOTS:
   void goldenModelsAreRead_data() {
     QTest::addColumn<QString>("name");
-    for (const char* name :
-         {"llama_gqa", "llama_mha_tied", "llama3_rope_scaled", "qwen2", "qwen3", "mistral_swa", "gpt2", "phi3"})
+    for (const char* name : {"llama_gqa", "llama_mha_tied", "llama3_rope_scaled", "qwen2", "qwen3", "mistral_swa",
+                             "gpt2", "phi3", "olmo2", "gemma2", "mixtral", "qwen3_moe"})
       QTest::newRow(name) << name;
   }
   void goldenModelsAreRead() {
@@ -252,6 +253,37 @@ class TestModelFiles : public QObject {
     valueOrThrow(writer.commit());
     const auto reader = ModelReader::open(files, folder.path(), spec);
     QVERIFY(!reader && reader.error().message.find("model.norm.weight is I32") != std::string::npos);
+  }
+
+  void notFinite_data() {
+    QTest::addColumn<float>("value");
+    QTest::addColumn<int>("element");
+    QTest::newRow("nan") << std::numeric_limits<float>::quiet_NaN() << 17;
+    QTest::newRow("infinity") << std::numeric_limits<float>::infinity() << 239;
+    QTest::newRow("negative infinity") << -std::numeric_limits<float>::infinity() << 0;
+  }
+  void notFinite() {
+    QFETCH(float, value);
+    QFETCH(int, element);
+    const ModelSpec spec = smallLlama(true);
+    const std::string name = "model.layers.1.mlp.up_proj.weight";
+    auto tensors = tensorsOf(spec);
+    tensors[name].values.at(static_cast<std::size_t>(element)) = value;
+    Folder folder;
+    writeFile(folder / "model.safetensors", tensors);
+    LocalFileSystem files;
+    const ModelReader reader = valueOrThrow(ModelReader::open(files, folder.path(), spec));
+    int refused = 0;
+    for (const BlockSpec& block : blocksOf(spec)) {
+      std::vector<float> values(static_cast<std::size_t>(block.elements));
+      const Status read = reader.readBlock(block, 0, values);
+      if (read) continue;
+      ++refused;
+      const QString message = QString::fromStdString(read.error().message);
+      QVERIFY2(message.contains("model.safetensors: " + QString::fromStdString(name)), qPrintable(message));
+      QVERIFY2(message.contains(QString("element %1 is").arg(element)), qPrintable(message));
+    }
+    QCOMPARE(refused, 1);
   }
 
   void differingHeadBesideTied_data() {

@@ -22,7 +22,14 @@ struct AttentionCase {
   Documents documents = Documents::One;
   bool fused = false; // q, k and v side by side in one row
   DType dtype = DType::F32;
+  double softcap = 0;
 };
+
+/// The case with scores kept within a bound.
+constexpr AttentionCase capped(AttentionCase the, double softcap) {
+  the.softcap = softcap;
+  return the;
+}
 
 inline std::vector<std::int32_t> documentStarts(const AttentionCase& the) {
   std::vector<std::int32_t> starts;
@@ -72,7 +79,8 @@ struct AttentionTensors {
                the.headSize,
                1.0 / std::sqrt(static_cast<double>(the.headSize)),
                the.window,
-               documentStarts(the)};
+               documentStarts(the),
+               the.softcap};
     const std::int64_t d = the.headSize, tokens = the.batch * the.keys, skip = the.keys - the.queries;
     const std::int64_t qWidth = the.heads * d, kvWidth = the.kvHeads * d;
     const auto rows = [&](std::int64_t columns, std::uint64_t seed) {
@@ -125,7 +133,8 @@ struct AttentionTensors {
             .lse = lse,
             .documentStart = documentStart,
             .scale = static_cast<float>(problem.scale),
-            .window = problem.window};
+            .window = problem.window,
+            .softcap = static_cast<float>(problem.softcap)};
   }
   AttentionBackwardArgs backwardArgs() const {
     return {.dOut = dOut,
@@ -140,7 +149,8 @@ struct AttentionTensors {
             .dV = dV,
             .scratch = scratch,
             .scale = static_cast<float>(problem.scale),
-            .window = problem.window};
+            .window = problem.window,
+            .softcap = static_cast<float>(problem.softcap)};
   }
   bool gapsUntouched() const {
     for (const MatrixBuffer* rows : {&qRows, &dQRows, &outRows, &dOutRows, &lseRows, &scratchRows}) {
@@ -176,6 +186,9 @@ inline const std::vector<AttentionCase>& attentionCases() {
       {"many documents", 2, 300, 300, 2, 1, 16, 0, Documents::Many},
       {"many documents, window, fused", 2, 300, 300, 2, 2, 16, 37, Documents::Many, true},
       {"many documents, many pairs", 4, 260, 260, 4, 2, 16, 0, Documents::Many},
+      capped({"softcap", 1, 150, 150, 2, 2, 16}, 0.3),
+      capped({"softcap, many pairs, documents, window, fused", 4, 140, 140, 6, 3, 16, 50, Documents::Many, true}, 0.5),
+      capped({"softcap, D 256", 1, 140, 140, 2, 1, 256}, 0.2),
   };
   return table;
 }
@@ -188,6 +201,7 @@ inline const std::vector<AttentionCase>& attentionGenerationCases() {
       {"one query, grouped, fused", 2, 1, 301, 8, 2, 64, 0, Documents::One, true},
       {"one query, window", 1, 1, 400, 4, 2, 16, 100},
       {"few queries", 1, 5, 133, 4, 2, 16},
+      capped({"few queries, softcap", 1, 5, 133, 4, 2, 16}, 0.3),
       {"half", 2, 100, 200, 2, 2, 48},
       {"half, documents, window", 2, 150, 300, 4, 2, 16, 60, Documents::Many, true},
   };

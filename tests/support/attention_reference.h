@@ -17,6 +17,7 @@ struct AttentionProblem {
   double scale = 1;
   std::int64_t window = 0;
   std::vector<std::int32_t> documentStart; // (B, Tk) or empty
+  double softcap = 0;                      // 0: none
 
   bool sees(std::int64_t b, std::int64_t query, std::int64_t key) const {
     const std::int64_t position = keys - queries + query;
@@ -48,6 +49,17 @@ inline double dotOf(const double* a, const double* b, std::int64_t size) {
   return sum;
 }
 
+/// The score of a query and a key, and how it changes with their product.
+struct AttentionScore {
+  double value, slope;
+};
+inline AttentionScore scoreOf(const AttentionProblem& the, const double* q, const double* k) {
+  const double scaled = the.scale * dotOf(q, k, the.headSize);
+  if (the.softcap == 0) return {scaled, the.scale};
+  const double tanh = std::tanh(scaled / the.softcap);
+  return {the.softcap * tanh, the.scale * (1 - tanh * tanh)};
+}
+
 /// Calls visit(b, h, t, probabilities over keys, lse) for every query.
 template <class Visit>
 void forEachQuery(const AttentionProblem& the, const std::vector<double>& q, const std::vector<double>& k,
@@ -61,7 +73,7 @@ void forEachQuery(const AttentionProblem& the, const std::vector<double>& q, con
           double& score = probability[static_cast<std::size_t>(j)];
           score = -std::numeric_limits<double>::infinity();
           if (!the.sees(b, t, j)) continue;
-          score = the.scale * dotOf(&q[the.q(b, t, h)], &k[the.kv(b, j, h)], the.headSize);
+          score = scoreOf(the, &q[the.q(b, t, h)], &k[the.kv(b, j, h)]).value;
           largest = std::max(largest, score);
         }
         double sum = 0;
@@ -106,7 +118,8 @@ inline AttentionGradients attentionBackward(const AttentionProblem& the, const s
       const double p = probability[static_cast<std::size_t>(j)];
       if (p == 0) continue;
       const std::size_t key = the.kv(b, j, h);
-      const double dScore = the.scale * p * (dotOf(&dOut[row], &v[key], the.headSize) - delta);
+      const double slope = scoreOf(the, &q[row], &k[key]).slope;
+      const double dScore = slope * p * (dotOf(&dOut[row], &v[key], the.headSize) - delta);
       for (std::size_t d = 0; d < static_cast<std::size_t>(the.headSize); ++d) {
         result.dV[key + d] += p * dOut[row + d];
         result.dK[key + d] += dScore * q[row + d];

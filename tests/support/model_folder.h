@@ -52,6 +52,12 @@ inline Json smallConfig(const std::string& family, bool tied = false, double dev
     config["num_key_value_heads"] = 2;
     config["intermediate_size"] = 112;
     config["max_position_embeddings"] = 96;
+    if (family == "mixtral") config["num_local_experts"] = 4;
+    if (family == "qwen3_moe") {
+      config["num_experts"] = 5;
+      config["num_experts_per_tok"] = 2;
+      config["moe_intermediate_size"] = 40;
+    }
   }
   return config;
 }

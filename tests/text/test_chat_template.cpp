@@ -178,6 +178,22 @@ class TestChatTemplate : public QObject {
     QCOMPARE(int(chat.error().kind), int(ErrorKind::BadInput));
   }
 
+  /// Turns are found by rendering beginnings of the conversation, which takes time in the square of its length.
+  void aVeryLongConversationIsRefused() {
+    const ChatTemplate chat = valueOrThrow(ChatTemplate::builtIn("chatml"));
+    Json messages = Json::array();
+    const auto rendered = [&](int turns, std::size_t words) {
+      messages = Json::array();
+      for (int i = 0; i < turns; ++i)
+        messages.push_back({{"role", i % 2 == 0 ? "user" : "assistant"}, {"content", std::string(words, 'w')}});
+      return chat.renderForTraining({{"messages", messages}});
+    };
+    const auto many = rendered(200, 500);
+    QVERIFY(many && many->assistant.size() == 100);
+    const auto tooMany = rendered(1000, 5000);
+    QVERIFY(!tooMany && tooMany.error().message.find("too long for that: 1000 messages") != std::string::npos);
+  }
+
   void refusesWhatIsNoConversation_data() {
     QTest::addColumn<QByteArray>("variables");
     QTest::newRow("no object") << QByteArray("[]");
@@ -204,6 +220,15 @@ class TestChatTemplate : public QObject {
     const auto chat = made->renderForTraining(conversation({}));
     QVERIFY(chat);
     QCOMPARE(said(*chat), QString("abcd")); // an inner tag counts from where the outer one began
+  }
+
+  void theDayIsAlwaysTheSame() {
+    const auto chat = valueOrThrow(ChatTemplate::parse(
+        "{{ strftime_now('%d %b %Y') }}{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}", "dated"));
+    const Json talk = conversation({{"user", "Hi"}, {"assistant", "Hello!"}});
+    const RenderedChat rendered = valueOrThrow(chat.renderForTraining(talk));
+    QCOMPARE(rendered.text, std::string("26 Jul 2024<user>Hi<assistant>Hello!"));
+    QCOMPARE(valueOrThrow(chat.renderText(talk)), rendered.text);
   }
 };
 

@@ -11,7 +11,8 @@
 namespace millrace::test {
 
 /// "llama": grouped heads. "qwen3": head norms, heads wider than hidden / heads. "gpt2": tied, learned positions,
-/// biases. "mistral": a window.
+/// biases. "mistral": a window. "olmo2": norms behind attention and MLP. "gemma2": these and those before, caps,
+/// windows of every other layer, tied. "mixtral", "qwen3_moe": experts.
 inline ModelSpec smallModel(const std::string& family, std::int64_t layers = 4, std::int64_t hidden = 64) {
   Json config;
   config["model_type"] = family;
@@ -28,9 +29,15 @@ inline ModelSpec smallModel(const std::string& family, std::int64_t layers = 4, 
     config["num_key_value_heads"] = 2;
     config["intermediate_size"] = hidden * 7 / 4;
     config["max_position_embeddings"] = 128;
-    config["tie_word_embeddings"] = false;
-    if (family == "qwen3") config["head_dim"] = hidden / 2;
-    if (family == "mistral") config["sliding_window"] = 7;
+    config["tie_word_embeddings"] = family == "gemma2";
+    if (family == "qwen3" || family == "gemma2") config["head_dim"] = hidden / 2;
+    if (family == "mistral" || family == "gemma2") config["sliding_window"] = 7;
+    if (family == "mixtral") config["num_local_experts"] = 4;
+    if (family == "qwen3_moe") {
+      config["num_experts"] = 6;
+      config["num_experts_per_tok"] = 3;
+      config["moe_intermediate_size"] = hidden * 5 / 8;
+    }
   }
   return valueOrThrow(modelSpecFromConfig(config, family));
 }

@@ -76,8 +76,8 @@ double relativeError(const std::vector<float>& actual, const std::vector<float>&
 
 void addModels() {
   QTest::addColumn<QString>("model");
-  for (const char* name :
-       {"llama_gqa", "llama_mha_tied", "llama3_rope_scaled", "qwen2", "qwen3", "mistral_swa", "gpt2", "phi3"})
+  for (const char* name : {"llama_gqa", "llama_mha_tied", "llama3_rope_scaled", "qwen2", "qwen3", "mistral_swa", "gpt2",
+                           "phi3", "olmo2", "gemma2", "mixtral", "qwen3_moe"})
     QTest::newRow(name) << QString(name);
 }
 

@@ -47,6 +47,15 @@ class CountingKernels final : public Kernels {
   void embeddingBackward(Stream& s, const EmbeddingBackwardArgs& a) override { m_kernels.embeddingBackward(s, a); }
   void addRows(Stream& s, const AddRowsArgs& a) override { m_kernels.addRows(s, a); }
   void crossEntropy(Stream& s, const CrossEntropyArgs& a) override { m_kernels.crossEntropy(s, a); }
+  void softcap(Stream& s, const SoftcapArgs& a) override { m_kernels.softcap(s, a); }
+  void route(Stream& s, const RouteArgs& a) override { m_kernels.route(s, a); }
+  void routeBackward(Stream& s, const RouteBackwardArgs& a) override { m_kernels.routeBackward(s, a); }
+  void groupedMatmul(Stream& s, const GroupedMatmulArgs& a) override { m_kernels.groupedMatmul(s, a); }
+  void groupedWeightGradient(Stream& s, const GroupedWeightGradientArgs& a) override {
+    m_kernels.groupedWeightGradient(s, a);
+  }
+  void combineRows(Stream& s, const CombineRowsArgs& a) override { m_kernels.combineRows(s, a); }
+  void weighRows(Stream& s, const WeighRowsArgs& a) override { m_kernels.weighRows(s, a); }
   void sum(Stream& s, const SumArgs& a) override { m_kernels.sum(s, a); }
   void sumOfSquares(Stream& s, const SumOfSquaresArgs& a) override { m_kernels.sumOfSquares(s, a); }
   void convert(Stream& s, const ConvertArgs& a) override { m_kernels.convert(s, a); }
@@ -103,7 +112,7 @@ void TestMatrixProducts::asSubmitted_data() {
   QTest::addColumn<QString>("family");
   QTest::addColumn<int>("recompute");
   QTest::addColumn<int>("precision");
-  for (const char* family : {"llama", "qwen3", "gpt2"})
+  for (const char* family : {"llama", "qwen3", "gpt2", "olmo2", "gemma2"})
     for (const Recompute policy : {Recompute::Full, Recompute::Selective, Recompute::None})
       for (const Precision precision : {Precision::Fp32, Precision::Bf16})
         QTest::newRow(fmt::format("{} {} {}", family, toString(policy), toString(precision)).c_str())

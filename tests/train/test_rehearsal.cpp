@@ -37,7 +37,8 @@ class TestRehearsal : public QObject {
  private Q_SLOTS:
   void measures_data() {
     QTest::addColumn<QString>("family");
-    for (const char* family : {"llama", "qwen3", "gpt2", "mistral"}) QTest::newRow(family) << QString(family);
+    for (const char* family : {"llama", "qwen3", "gpt2", "mistral", "gemma2", "qwen3_moe"})
+      QTest::newRow(family) << QString(family);
   }
   void measures() {
     QFETCH(QString, family);

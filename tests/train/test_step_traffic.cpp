@@ -89,6 +89,8 @@ void addModes() {
   row("llama", Precision::Bf16, ClipMode::Off);
   row("gpt2", Precision::Bf16, ClipMode::Exact);
   row("gpt2", Precision::Fp32, ClipMode::ExactBf16);
+  row("gemma2", Precision::Bf16, ClipMode::Exact);
+  row("qwen3_moe", Precision::Fp32, ClipMode::Exact);
 }
 
 } // namespace

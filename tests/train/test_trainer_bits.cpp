@@ -165,7 +165,7 @@ void TestTrainerBits::agree_data() {
   QTest::addColumn<QString>("family");
   QTest::addColumn<int>("precision");
   QTest::addColumn<int>("clip");
-  for (const char* family : {"llama", "qwen3", "gpt2"})
+  for (const char* family : {"llama", "qwen3", "gpt2", "olmo2", "gemma2", "qwen3_moe"})
     for (const Precision precision : {Precision::Fp32, Precision::Bf16})
       for (const ClipMode clip : {ClipMode::Exact, ClipMode::ExactBf16, ClipMode::Off})
         QTest::newRow(fmt::format("{} {} clip {}", family, toString(precision), toString(clip)).c_str())

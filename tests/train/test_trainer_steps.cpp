@@ -88,7 +88,7 @@ void TestTrainerSteps::microBatchesEqualOneBatch_data() {
   QTest::addColumn<QString>("family");
   QTest::addColumn<int>("count");
   QTest::addColumn<int>("rows");
-  for (const char* family : {"llama", "qwen3", "gpt2"}) {
+  for (const char* family : {"llama", "qwen3", "gpt2", "gemma2", "mixtral"}) {
     QTest::newRow(fmt::format("{}: 4 of 2 rows", family).c_str()) << QString(family) << 4 << 2;
     QTest::newRow(fmt::format("{}: 64 of one row", family).c_str()) << QString(family) << 64 << 1;
   }
@@ -336,7 +336,7 @@ void TestTrainerSteps::smallestLimitIsEnough_data() {
   QTest::addColumn<QString>("family");
   QTest::addColumn<int>("slots");
   QTest::addColumn<int>("precision");
-  for (const char* family : {"llama", "qwen3", "gpt2", "mistral"})
+  for (const char* family : {"llama", "qwen3", "gpt2", "mistral", "olmo2", "gemma2", "qwen3_moe"})
     for (const int slots : {2, 3})
       for (const Precision precision : {Precision::Fp32, Precision::Bf16})
         QTest::newRow(fmt::format("{}, {} slots, {}", family, slots, toString(precision)).c_str())

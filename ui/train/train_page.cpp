@@ -3,6 +3,7 @@
 #include "style/page_area.h"
 #include "train/alert_bar.h"
 #include "train/charts_panel.h"
+#include "train/export_dialog.h"
 #include "train/log_panel.h"
 #include "train/run_header.h"
 #include "train/run_session.h"
@@ -40,6 +41,7 @@ TrainPage::TrainPage(QWidget* parent)
   connect(m_header, &RunHeader::resumeRunRequested, this, &TrainPage::resumeRunRequested);
   connect(m_header, &RunHeader::resumeDetachedRequested, this, &TrainPage::resumeDetachedRequested);
   connect(m_header, &RunHeader::openFolderRequested, this, &TrainPage::openFolderRequested);
+  connect(m_header, &RunHeader::exportRequested, this, &TrainPage::openExport);
   connect(m_header, &RunHeader::focusLost, this, &TrainPage::focusCharts);
   connect(m_charts, &ChartsPanel::exportFailed, this, &TrainPage::showProblem);
   connect(m_alerts, &AlertBar::dismissed, this, [this] {
@@ -48,6 +50,10 @@ TrainPage::TrainPage(QWidget* parent)
 }
 
 TrainPage::~TrainPage() = default;
+
+void TrainPage::openExport() {
+  if (m_session) (new ExportDialog(m_session->feed().place(), m_session->name(), this))->open();
+}
 
 QWidget* TrainPage::makeEmptyPage() {
   auto* page = new QWidget;

@@ -51,6 +51,7 @@ class TrainPage final : public QWidget {
  private:
   QWidget* makeEmptyPage();
   QWidget* makeRunPage();
+  void openExport();
   void showProblem(const QString& message);
   void stateChanged();
   std::pair<RunState, FeedLink> stateShown() const;

@@ -2,6 +2,7 @@
 
 #include "compute_options.h"
 #include "engine/evaluate.h"
+#include "engine/project_fields.h"
 #include "progress.h"
 #include "set_lines.h"
 
@@ -36,9 +37,7 @@ Result<EvaluationData> dataOf(Program& program, const EvalCommandOptions& option
   if (options.data.empty()) return RunValidation{};
   DataSourceSpec source;
   source.paths.assign(options.data.begin(), options.data.end());
-  source.format = options.format == "jsonl" ? DataFormat::Jsonl
-                  : options.format == "txt" ? DataFormat::Text
-                                            : DataFormat::Auto;
+  source.format = dataFormatOf(options.format).value_or(DataFormat::Auto);
   source.textField = options.textField;
   source.separator = options.separator;
   return EvaluationTexts{{std::move(source)}};
@@ -132,8 +131,8 @@ void addEval(CLI::App& app, Program& program) {
       ->option_text("N")
       ->check(CLI::PositiveNumber)
       ->needs(whole);
-  command->add_option("--format", options->format, "Of --data: auto (by the files' endings), txt or jsonl")
-      ->check(CLI::IsMember({"auto", "txt", "jsonl"}));
+  command->add_option("--format", options->format, "Of --data: as data.sources.format of a project; default: auto")
+      ->check(CLI::IsMember(findProjectField("data.sources.format")->words));
   command->add_option("--separator", options->separator, "A line of text files that ends a document")->option_text("S");
   command->add_option("--text-field", options->textField, "Of each object in JSON lines; default: text")
       ->option_text("F");

@@ -8,12 +8,16 @@
 #include "device/cpu/ops/convert.h"
 #include "device/cpu/ops/cross_entropy.h"
 #include "device/cpu/ops/embedding.h"
+#include "device/cpu/ops/expert_rows.h"
 #include "device/cpu/ops/gated_activation.h"
+#include "device/cpu/ops/grouped_matmul.h"
 #include "device/cpu/ops/layer_norm.h"
 #include "device/cpu/ops/matmul.h"
 #include "device/cpu/ops/reduce.h"
 #include "device/cpu/ops/rms_norm.h"
 #include "device/cpu/ops/rope.h"
+#include "device/cpu/ops/route.h"
+#include "device/cpu/ops/softcap.h"
 
 namespace millrace {
 
@@ -85,6 +89,10 @@ void CpuKernels::crossEntropy(Stream& stream, const CrossEntropyArgs& args) {
   stream.hostTask([this, args] { cpu::crossEntropy(m_pool, args); });
 }
 
+void CpuKernels::softcap(Stream& stream, const SoftcapArgs& args) {
+  stream.hostTask([this, args] { cpu::softcap(m_pool, args); });
+}
+
 void CpuKernels::sum(Stream& stream, const SumArgs& args) {
   stream.hostTask([this, args] { cpu::sum(m_pool, args); });
 }
@@ -95,6 +103,30 @@ void CpuKernels::sumOfSquares(Stream& stream, const SumOfSquaresArgs& args) {
 
 void CpuKernels::convert(Stream& stream, const ConvertArgs& args) {
   stream.hostTask([this, args] { cpu::convert(m_pool, args); });
+}
+
+void CpuKernels::route(Stream& stream, const RouteArgs& args) {
+  stream.hostTask([this, args] { cpu::route(m_pool, args); });
+}
+
+void CpuKernels::routeBackward(Stream& stream, const RouteBackwardArgs& args) {
+  stream.hostTask([this, args] { cpu::routeBackward(m_pool, args); });
+}
+
+void CpuKernels::groupedMatmul(Stream& stream, const GroupedMatmulArgs& args) {
+  stream.hostTask([this, args] { cpu::groupedMatmul(m_pool, args); });
+}
+
+void CpuKernels::groupedWeightGradient(Stream& stream, const GroupedWeightGradientArgs& args) {
+  stream.hostTask([this, args] { cpu::groupedWeightGradient(m_pool, args); });
+}
+
+void CpuKernels::combineRows(Stream& stream, const CombineRowsArgs& args) {
+  stream.hostTask([this, args] { cpu::combineRows(m_pool, args); });
+}
+
+void CpuKernels::weighRows(Stream& stream, const WeighRowsArgs& args) {
+  stream.hostTask([this, args] { cpu::weighRows(m_pool, args); });
 }
 
 void CpuKernels::adamW(Stream& stream, const AdamWArgs& args) {

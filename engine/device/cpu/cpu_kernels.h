@@ -27,9 +27,16 @@ class CpuKernels final : public Kernels {
   void embeddingBackward(Stream& stream, const EmbeddingBackwardArgs& args) override;
   void addRows(Stream& stream, const AddRowsArgs& args) override;
   void crossEntropy(Stream& stream, const CrossEntropyArgs& args) override;
+  void softcap(Stream& stream, const SoftcapArgs& args) override;
   void sum(Stream& stream, const SumArgs& args) override;
   void sumOfSquares(Stream& stream, const SumOfSquaresArgs& args) override;
   void convert(Stream& stream, const ConvertArgs& args) override;
+  void route(Stream& stream, const RouteArgs& args) override;
+  void routeBackward(Stream& stream, const RouteBackwardArgs& args) override;
+  void groupedMatmul(Stream& stream, const GroupedMatmulArgs& args) override;
+  void groupedWeightGradient(Stream& stream, const GroupedWeightGradientArgs& args) override;
+  void combineRows(Stream& stream, const CombineRowsArgs& args) override;
+  void weighRows(Stream& stream, const WeighRowsArgs& args) override;
   void adamW(Stream& stream, const AdamWArgs& args) override;
 
  private:

@@ -9,10 +9,14 @@
 #include "device/cuda/ops/convert.h"
 #include "device/cuda/ops/cross_entropy.h"
 #include "device/cuda/ops/embedding.h"
+#include "device/cuda/ops/expert_rows.h"
 #include "device/cuda/ops/gated_activation.h"
+#include "device/cuda/ops/grouped_matmul.h"
 #include "device/cuda/ops/layer_norm.h"
 #include "device/cuda/ops/rms_norm.h"
 #include "device/cuda/ops/rope.h"
+#include "device/cuda/ops/route.h"
+#include "device/cuda/ops/softcap.h"
 #include "device/cuda/ops/sums.h"
 
 namespace millrace {
@@ -104,6 +108,10 @@ void CudaKernels::crossEntropy(Stream& stream, const CrossEntropyArgs& args) {
   cuda::crossEntropy(submitTo(stream), args);
 }
 
+void CudaKernels::softcap(Stream& stream, const SoftcapArgs& args) {
+  cuda::softcap(submitTo(stream), args);
+}
+
 void CudaKernels::sum(Stream& stream, const SumArgs& args) {
   cuda::sum(submitTo(stream), args, m_workspace);
 }
@@ -114,6 +122,30 @@ void CudaKernels::sumOfSquares(Stream& stream, const SumOfSquaresArgs& args) {
 
 void CudaKernels::convert(Stream& stream, const ConvertArgs& args) {
   cuda::convert(submitTo(stream), args);
+}
+
+void CudaKernels::route(Stream& stream, const RouteArgs& args) {
+  cuda::route(submitTo(stream), args, m_workspace);
+}
+
+void CudaKernels::routeBackward(Stream& stream, const RouteBackwardArgs& args) {
+  cuda::routeBackward(submitTo(stream), args);
+}
+
+void CudaKernels::groupedMatmul(Stream& stream, const GroupedMatmulArgs& args) {
+  cuda::groupedMatmul(submitTo(stream), args);
+}
+
+void CudaKernels::groupedWeightGradient(Stream& stream, const GroupedWeightGradientArgs& args) {
+  cuda::groupedWeightGradient(submitTo(stream), args);
+}
+
+void CudaKernels::combineRows(Stream& stream, const CombineRowsArgs& args) {
+  cuda::combineRows(submitTo(stream), args);
+}
+
+void CudaKernels::weighRows(Stream& stream, const WeighRowsArgs& args) {
+  cuda::weighRows(submitTo(stream), args);
 }
 
 void CudaKernels::adamW(Stream& stream, const AdamWArgs& args) {

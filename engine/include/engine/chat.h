@@ -4,6 +4,7 @@
 #include "base/file.h"
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,11 @@ struct ChatTemplateChoice {
 };
 
 std::vector<std::string> builtInChatTemplates();
+
+struct ChatMessage {
+  std::string role; ///< "system", "user", "assistant", or what else the template knows
+  std::string content;
+};
 
 /// A chat template at work. Immutable; any thread.
 class ChatRenderer {
@@ -37,6 +43,10 @@ class ChatRenderer {
   /// what the template says or what is wrong with the line. ranges: renders for training, and gives
   /// "assistant":[[begin,end],...] as well, the bytes of UTF-8 that assistants say.
   std::string renderLine(std::string_view line, bool ranges, const std::string& source) const;
+
+  /// The conversation so far, and what asks the assistant to speak: the prompt of a generation, whole as it is. Errors:
+  /// BadInput with what the template says.
+  Result<std::string> renderPrompt(std::span<const ChatMessage> messages) const;
 
  private:
   struct Implementation;

@@ -6,6 +6,7 @@
 #include "engine/project.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,8 +50,9 @@ const std::vector<ProjectField>& projectFields();
 /// nullptr when there is no such key.
 const ProjectField* findProjectField(std::string_view key);
 
-/// The word that files use for a format.
+/// The word that files use for a format, and the format of such a word.
 std::string wordOf(DataFormat format);
+std::optional<DataFormat> dataFormatOf(std::string_view word);
 
 /// Keys that must not be given beside this one: training.steps excludes training.tokens, epochs and hours.
 std::vector<std::string> excludedKeys(std::string_view key);

@@ -29,20 +29,21 @@ struct RunInfo {
   std::string name;
   Path path;
   RunOutcome outcome = RunOutcome::Interrupted;
-  std::string reason;               ///< why interrupted or failed
-  std::optional<RunState> state;    ///< the last that was reported
-  std::string owner;                ///< who works or worked on it last, for people; empty: not known
-  std::optional<StepMetrics> last;  ///< nothing before the first step
-  double changed = 0;               ///< last sign of life, seconds since 1970; 0: none
-  std::optional<Path> checkpoint;   ///< the newest, not verified
-  std::vector<Path> charts;         ///< drawings of the run, by name
-  std::optional<Sample> lastSample; ///< the newest
+  std::string reason;                        ///< why interrupted or failed
+  std::optional<RunState> state;             ///< the last that was reported
+  std::string owner;                         ///< who works or worked on it last, for people; empty: not known
+  std::optional<StepMetrics> last;           ///< nothing before the first step
+  double changed = 0;                        ///< last sign of life, seconds since 1970; 0: none
+  std::optional<Path> checkpoint;            ///< the newest, not verified
+  std::vector<std::int64_t> checkpointSteps; ///< of all of them, oldest first
+  std::vector<Path> charts;                  ///< drawings of the run, by name
+  std::optional<Sample> lastSample;          ///< the newest
 };
 
 /// BadInput when there is no run.
 Result<RunInfo> runInfo(FileSystem& files, const Path& run);
 
-/// The runs directly inside a folder, the newest sign of life first; without checkpoint, charts and sample. A missing
+/// The runs directly inside a folder, the newest sign of life first; without checkpoints, charts and sample. A missing
 /// folder has none.
 Result<std::vector<RunInfo>> runsIn(FileSystem& files, const Path& folder);
 

@@ -102,6 +102,11 @@ const std::vector<Case>& tileCases() {
       {"D 64, many documents, fused", 2, 500, 500, 4, 2, 64, 0, Documents::Many, true},
       {"D 64, window", 1, 500, 500, 2, 2, 64, 129},
       {"1024 tokens, D 128", 1, 1024, 1024, 2, 1, 128},
+      test::capped({"softcap, D 64, documents, fused", 2, 300, 300, 4, 2, 64, 0, Documents::Many, true}, 0.3),
+      test::capped({"softcap, D 128, window", 1, 300, 300, 2, 1, 128, 100}, 0.2),
+      test::capped({"softcap, D 200, padded", 1, 200, 200, 2, 1, 200}, 0.2),
+      test::capped({"softcap that is hardly felt, D 256", 1, 300, 300, 2, 1, 256}, 50),
+      test::capped({"softcap, D 320, general", 1, 100, 100, 2, 1, 320}, 0.2),
   };
   return table;
 }

@@ -224,6 +224,16 @@ class TestCudaKernels : public QObject {
                                                           vectorOf(v[5]), vectorOf(v[8]), adds ? v[6] : TensorView()});
                                 }));
       }
+    // Weights with an offset, and the residual that a norm's output is added to.
+    MILLRACE_AGREES(compare({x, weight, y, rstd, residual}, [](Kernels& k, Stream& s, const Views& v) {
+      k.rmsNorm(s, {v[0], vectorOf(v[1]), v[2], vectorOf(v[3]), 1e-5f, 1, v[4]});
+    }));
+    MILLRACE_AGREES(compare({x, weight, residual, rstd}, [](Kernels& k, Stream& s, const Views& v) {
+      k.rmsNorm(s, {v[0], vectorOf(v[1]), v[2], vectorOf(v[3]), 1e-5f, 1, v[2]});
+    }));
+    MILLRACE_AGREES(compare({dY, x, weight, rstd, y, gradient}, [](Kernels& k, Stream& s, const Views& v) {
+      k.rmsNormBackward(s, {v[0], v[1], vectorOf(v[2]), vectorOf(v[3]), v[4], vectorOf(v[5]), {}, 1});
+    }));
     MILLRACE_AGREES(compare({dY, gradient}, [](Kernels& k, Stream& s, const Views& v) {
       k.biasGradient(s, {v[0], vectorOf(v[1])});
     }));
@@ -321,7 +331,8 @@ class TestCudaKernels : public QObject {
                  x(dtype, t, h, pad);
     for (const bool with : {false, true})
       MILLRACE_AGREES(compare({table, ids, x, positionTable, positions}, [=](Kernels& k, Stream& s, const Views& v) {
-        k.embedding(s, {v[0], vectorOf(v[1]), v[2], with ? v[3] : TensorView(), with ? vectorOf(v[4]) : TensorView()});
+        k.embedding(s, {v[0], vectorOf(v[1]), v[2], with ? v[3] : TensorView(), with ? vectorOf(v[4]) : TensorView(),
+                        with ? 7.75f : 1.0f});
       }));
     std::vector<std::int32_t> order, starts{0};
     for (std::int64_t row = 0; row < rows; ++row) {
@@ -336,7 +347,7 @@ class TestCudaKernels : public QObject {
                    return starts[static_cast<std::size_t>(i)];
                  });
     MILLRACE_AGREES(compare({dX, orders, begins, sums}, [](Kernels& k, Stream& s, const Views& v) {
-      k.embeddingBackward(s, {v[0], vectorOf(v[1]), vectorOf(v[2]), v[3]});
+      k.embeddingBackward(s, {v[0], vectorOf(v[1]), vectorOf(v[2]), v[3], 3.25f});
     }));
     // Added to rows that come first, that are named, and that an index of even numbers knows.
     const Memory source = Memory(DType::F32, rows, h, pad).randomize(4),
@@ -376,6 +387,19 @@ class TestCudaKernels : public QObject {
       k.crossEntropy(
           s, {.logits = v[0], .targets = vectorOf(v[1]), .loss = vectorOf(v[2]), .dLogits = v[0], .scale = 0.37f});
     }));
+    // Kept within a bound, and the gradients of what they were before.
+    MILLRACE_AGREES(compare({logits, targets, loss}, [](Kernels& k, Stream& s, const Views& v) {
+      k.softcap(s, {v[0], 5});
+    }));
+    MILLRACE_AGREES(compare({logits, targets, loss}, [](Kernels& k, Stream& s, const Views& v) {
+      k.softcap(s, {v[0], 5});
+      k.crossEntropy(s, {.logits = v[0],
+                         .targets = vectorOf(v[1]),
+                         .loss = vectorOf(v[2]),
+                         .dLogits = v[0],
+                         .scale = 0.37f,
+                         .softcap = 5});
+    }));
     // bf16 gradients at the front of each row; what is behind them is nobody's.
     std::vector<Memory> cpu{logits, targets, loss}, gpu = cpu;
     const Call narrow = [](Kernels& k, Stream& s, const Views& v) {
@@ -412,6 +436,99 @@ class TestCudaKernels : public QObject {
       });
       QVERIFY(!std::isfinite(all[2].get(0, 0)));
     }
+  }
+
+  void routes_data() {
+    QTest::addColumn<int>("tokens");
+    QTest::addColumn<int>("experts");
+    QTest::addColumn<int>("choices");
+    const struct {
+      int tokens, experts, choices;
+    } sizes[] = {{1, 1, 1}, {1, 128, 8}, {7, 4, 4}, {300, 9, 3}, {2000, 128, 8}, {5, 1024, 40}};
+    for (const auto& s : sizes)
+      QTest::addRow("%d tokens, %d of %d", s.tokens, s.choices, s.experts) << s.tokens << s.experts << s.choices;
+  }
+  /// Some logits of a token are equal.
+  void routes() {
+    MILLRACE_NEED_GPU(m_gpu);
+    QFETCH(const int, tokens);
+    QFETCH(const int, experts);
+    QFETCH(const int, choices);
+    Memory logits = Memory(DType::F32, tokens, experts).randomize(1, 3);
+    for (int t = 0; t < tokens; t += 3)
+      for (int e = 1; e < experts; e += 2) logits.at<float>(t, e) = logits.at<float>(t, e - 1);
+    const std::int64_t all = std::int64_t{1} * tokens * choices;
+    const Memory chosen(DType::I32, tokens, choices), weights(DType::F32, tokens, choices),
+        rowTokens(DType::I32, 1, all), rowWeights(DType::F32, 1, all), begins(DType::I32, 1, experts + 1),
+        dRowWeights = Memory(DType::F32, 1, all).randomize(2);
+    for (const bool normalize : {false, true})
+      for (const DType dtype : {DType::F32, DType::BF16})
+        MILLRACE_AGREES(
+            compare({logits, chosen, weights, chosen, rowTokens, rowWeights, begins, dRowWeights,
+                     Memory(dtype, tokens, experts)},
+                    [=](Kernels& k, Stream& s, const Views& v) {
+                      k.route(s, {v[0], v[1], v[2], v[3], vectorOf(v[4]), vectorOf(v[5]), vectorOf(v[6]), normalize});
+                      k.routeBackward(s, {vectorOf(v[7]), v[0], v[1], v[2], v[3], v[8], normalize});
+                    }));
+  }
+
+  void groups_data() {
+    QTest::addColumn<DType>("dtype");
+    QTest::addColumn<int>("n");
+    QTest::addColumn<int>("k");
+    for (const DType dtype : {DType::F32, DType::BF16})
+      for (const auto& [n, k] : {std::pair{64, 64}, {8, 8}, {136, 200}, {320, 72}, {7, 9}, {30, 64}})
+        QTest::addRow("%s %d x %d", dtype == DType::F32 ? "fp32" : "bf16", n, k) << dtype << n << k;
+  }
+  /// Groups of many rows, of one, and of none.
+  void groups() {
+    MILLRACE_NEED_GPU(m_gpu);
+    QFETCH(const DType, dtype);
+    QFETCH(const int, n);
+    QFETCH(const int, k);
+    const std::vector<std::int64_t> begin{0, 0, 300, 301, 301, 365, 493, 500, 500};
+    const std::int64_t groups = std::ssize(begin) - 1, rows = begin.back();
+    const Memory x = Memory(dtype, rows, k).randomize(1), w = Memory(dtype, groups * n, k).randomize(2),
+                 dY = Memory(dtype, rows, n, 8).randomize(3), y(dtype, rows, n, 8), dX(dtype, rows, k),
+                 dW = Memory(DType::F32, groups * n, k).randomize(4),
+                 begins = Memory(DType::I32, 1, groups + 1).fill([&](std::int64_t i) {
+                   return begin[static_cast<std::size_t>(i)];
+                 });
+    const Shape matrices{groups, n, k};
+    MILLRACE_AGREES(compare({x, w, dY, y, dX, dW, begins}, [=](Kernels& kernels, Stream& s, const Views& v) {
+      const TensorView first = vectorOf(v[6]), weights = v[1].reshaped(matrices);
+      kernels.groupedMatmul(s, {.a = v[0], .b = weights, .c = v[3], .begins = first, .transposeB = true});
+      kernels.groupedMatmul(s, {.a = v[2], .b = weights, .c = v[4], .begins = first});
+      kernels.groupedWeightGradient(s, {.dY = v[2], .x = v[0], .dW = v[5].reshaped(matrices), .begins = first});
+    }));
+  }
+
+  void expertRows_data() {
+    sizeRows();
+  }
+  void expertRows() {
+    MILLRACE_NEED_GPU(m_gpu);
+    QFETCH(const DType, dtype);
+    QFETCH(const Size, size);
+    const auto [t, h, pad] = size;
+    const std::int64_t choices = 3, all = t * choices;
+    Memory rows(DType::I32, t, choices);
+    for (std::int64_t c = 0; c < all; ++c)
+      rows.at<std::int32_t>(c / choices, c % choices) = static_cast<std::int32_t>(all - 1 - c);
+    const Memory x = Memory(dtype, all, h, pad).randomize(1), weights = Memory(DType::F32, t, choices).randomize(2),
+                 residual = Memory(dtype, t, h, pad).randomize(3), y(dtype, t, h, pad),
+                 dY = Memory(dtype, all, h, pad).randomize(4), dWeights(DType::F32, 1, all);
+    for (const bool weighs : {false, true})
+      MILLRACE_AGREES(compare({x, rows, weights, residual, y}, [=](Kernels& k, Stream& s, const Views& v) {
+        k.combineRows(s, {.x = v[0],
+                          .rows = v[1],
+                          .weights = weighs ? v[2] : TensorView(),
+                          .residual = weighs ? v[3] : TensorView(),
+                          .y = v[4]});
+      }));
+    MILLRACE_AGREES(compare({dY, x, weights, dWeights}, [](Kernels& k, Stream& s, const Views& v) {
+      k.weighRows(s, {v[0], v[1], vectorOf(v[2]), vectorOf(v[3])});
+    }));
   }
 
   void sums_data() {

@@ -17,6 +17,7 @@
 #include "ui/shell/desk.h"
 
 #include <QComboBox>
+#include <QDialog>
 #include <QGroupBox>
 #include <QLabel>
 #include <QLineEdit>
@@ -182,6 +183,41 @@ class TestWindow : public QObject {
     TRY(desk.step() > 12);
     desk.click("stopButton");
     TRY(desk.isEnabled("resumeRunButton"));
+  }
+
+  /// A model folder from a run's checkpoints; what stands in its way is told in the dialog.
+  void exportsTheModelOfARun() {
+    QTemporaryDir folder;
+    const QString directory = folder.filePath("runs/goose-1"), model = folder.filePath("goose");
+    QCOMPARE(runProgram({"train", writeTinyProject(folder.path(), "goose", 30), "--run-dir", directory, "--set",
+                         "checkpoint.every=10"})
+                 .code,
+             0);
+    Desk desk(folder.path());
+    desk.open().open(directory);
+    TRY(desk.isEnabled("exportButton"));
+    desk.click("exportButton");
+    TRY(desk.find<QDialog>("exportDialog"));
+    auto* checkpoints = desk.find<QComboBox>("exportCheckpoint");
+    TRY(checkpoints->count() >= 4); // newest, best, and those that are kept
+    checkpoints->setCurrentIndex(checkpoints->findText("Step 20"));
+    auto* place = desk.find<QLineEdit>("exportFolder");
+    auto* message = desk.find<QLabel>("exportMessage");
+    place->clear();
+    QVERIFY(!desk.isEnabled("exportBegin"));
+    QTest::keyClicks(place, model);
+    desk.click("exportBegin");
+    TRY(desk.isEnabled("exportShow"));
+    QVERIFY2(message->text().startsWith("Step 20 is exported"), qPrintable(message->text()));
+    const QJsonObject config = QJsonDocument::fromJson(readFile(model + "/config.json")).object();
+    QCOMPARE(config["model_type"].toString(), QString("llama"));
+    QVERIFY(readFile(model + "/config.json").contains("bfloat16"));
+    QVERIFY(QFile::exists(model + "/model.safetensors") && QFile::exists(model + "/tokenizer.json"));
+    desk.click("exportBegin"); // over what is there
+    TRY(message->text().contains("empty"));
+    QVERIFY(!desk.isEnabled("exportShow"));
+    desk.click("exportClose");
+    TRY(!desk.find<QDialog>("exportDialog"));
   }
 
   void skippedRowsAreTold() {

@@ -3,6 +3,7 @@
 #include "device/cpu/ops/attention_shape.h"
 #include "device/cpu/ops/matmul_onednn.h"
 #include "device/cpu/ops/simd_scratch.h"
+#include "device/cpu/ops/softcap_kernels.h"
 
 #include <algorithm>
 #include <array>
@@ -23,6 +24,7 @@ class Forward {
   explicit Forward(const AttentionArgs& args)
       : m_args(args),
         m_simd(attentionSimd()),
+        m_softcap(MILLRACE_ISA_FUNCTION(bestIsa(), softcapRows)),
         m_shape(args.q, args.k),
         m_heads(std::min(m_shape.group, mostHeads)),
         m_queries(std::min(mostRows / m_heads, m_shape.queries)),
@@ -87,6 +89,7 @@ class Forward {
       packHeads(m_simd, m_args.v, batchRow, key, keys, kvHead, 1, v, 1.0f);
       float* const tile = scores + from * scoreStride;
       sgemm(false, true, to - from, keys, size, q + from * size, size, k, size, false, tile, scoreStride);
+      if (m_args.softcap > 0) m_softcap(tile, scoreStride, to - from, keys, m_args.softcap * log2OfE);
       m_simd.softmax({.scores = tile,
                       .stride = scoreStride,
                       .rows = to - from,
@@ -116,6 +119,7 @@ class Forward {
 
   const AttentionArgs& m_args;
   const AttentionSimd& m_simd;
+  decltype(&baseline::softcapRows) m_softcap;
   AttentionShape m_shape;
   std::int64_t m_heads, m_queries;          // of a task, at most
   std::int64_t m_headChunks, m_queryBlocks; // of a group of heads, of a row

@@ -3,6 +3,7 @@
 #include "device/cpu/ops/attention_shape.h"
 #include "device/cpu/ops/matmul_onednn.h"
 #include "device/cpu/ops/simd_scratch.h"
+#include "device/cpu/ops/softcap_kernels.h"
 
 #include <algorithm>
 #include <array>
@@ -42,6 +43,7 @@ class Backward {
   explicit Backward(const AttentionBackwardArgs& args)
       : m_args(args),
         m_simd(attentionSimd()),
+        m_softcap(MILLRACE_ISA_FUNCTION(bestIsa(), softcapRows)),
         m_shape(args.q, args.k),
         m_delta(args.scratch.as<float>()),
         m_dQ(m_delta + m_shape.batch * m_shape.heads * m_shape.queries) {}
@@ -158,6 +160,8 @@ class Backward {
           tileStride);
     sgemm(false, true, count, queries.count, size, keys.v + offset, size, queries.dOut, size, false, tiles.products,
           tileStride);
+    const float softcap = m_args.softcap * log2OfE;
+    if (softcap > 0) m_softcap(tiles.scores, tileStride, count, queries.count, softcap);
     m_simd.gradient({.scores = tiles.scores,
                      .products = tiles.products,
                      .stride = tileStride,
@@ -168,7 +172,8 @@ class Backward {
                      .first = queries.first.data(),
                      .end = queries.end.data(),
                      .logSum = queries.logSum.data(),
-                     .delta = queries.delta.data()});
+                     .delta = queries.delta.data(),
+                     .softcap = softcap});
     if (keys.dV) {
       sgemm(false, false, count, size, queries.count, tiles.scores, tileStride, queries.dOut, size, true,
             keys.dV + offset, size);
@@ -227,6 +232,7 @@ class Backward {
 
   const AttentionBackwardArgs& m_args;
   const AttentionSimd& m_simd;
+  decltype(&baseline::softcapRows) m_softcap;
   AttentionShape m_shape;
   float* m_delta; // (B, heads, T)
   float* m_dQ;    // (B, heads, T, D), without the scale

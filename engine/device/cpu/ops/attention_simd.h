@@ -37,6 +37,7 @@ struct AttentionGradientTile {
   const std::int32_t* end = nullptr;
   const float* logSum = nullptr; // (queries): log2 of the sum of the exponentials
   const float* delta = nullptr;  // (queries): dOut . out
+  float softcap = 0;             // above 0: the scores are softcap * tanh(what they were / softcap)
 };
 
 struct AttentionSimd {

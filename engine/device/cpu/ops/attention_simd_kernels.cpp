@@ -115,15 +115,21 @@ void softmax(const SoftmaxTile& tile) {
   for (std::int64_t row = 0; row < tile.rows; ++row) softmaxRow(tile, row);
 }
 
-template <bool masked>
+template <bool masked, bool capped>
 void gradientRows(const AttentionGradientTile& tile) {
+  const float inverseCap = capped ? 1.0f / tile.softcap : 0.0f;
   for (std::int64_t k = 0; k < tile.keys; ++k) {
     float* const scores = tile.scores + k * tile.stride;
     float* const products = tile.products + k * tile.stride;
     const auto key = static_cast<std::int32_t>(tile.firstKey + k);
     for (std::int64_t q = 0; q < tile.queries; q += lanes) {
-      FloatV probability = exp2V(load(scores + q) - load(tile.logSum + q));
+      const FloatV score = load(scores + q);
+      FloatV probability = exp2V(score - load(tile.logSum + q));
       FloatV change = probability * (load(products + q) - load(tile.delta + q));
+      if constexpr (capped) {
+        const FloatV tanh = score * inverseCap;
+        change *= 1.0f - tanh * tanh;
+      }
       if constexpr (masked) {
         const IntV visible = (load(tile.first + q) <= key) & (load(tile.end + q) > key);
         probability = visible ? probability : FloatV{};
@@ -136,7 +142,10 @@ void gradientRows(const AttentionGradientTile& tile) {
 }
 
 void gradient(const AttentionGradientTile& tile) {
-  tile.masked ? gradientRows<true>(tile) : gradientRows<false>(tile);
+  if (tile.softcap > 0)
+    tile.masked ? gradientRows<true, true>(tile) : gradientRows<false, true>(tile);
+  else
+    tile.masked ? gradientRows<true, false>(tile) : gradientRows<false, false>(tile);
 }
 
 void powers(float* values, std::int64_t count) {

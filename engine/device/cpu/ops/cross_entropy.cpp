@@ -16,6 +16,7 @@ void crossEntropy(ThreadPool& pool, const CrossEntropyArgs& args, Isa isa) {
   rows.targets = args.targets.as<std::int32_t>();
   rows.loss = args.loss.as<float>();
   rows.scale = args.scale;
+  rows.softcap = args.softcap;
   if (args.dLogits.valid()) {
     assert(args.dLogits.data == args.logits.data);
     rows.gradient = args.dLogits.dtype == DType::BF16 ? LogitsGradient::BF16 : LogitsGradient::F32;

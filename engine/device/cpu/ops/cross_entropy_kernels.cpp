@@ -43,18 +43,35 @@ SoftmaxSum softmaxSum(const float* x, std::int64_t count) {
 }
 
 /// dLogits may begin where the logits do: every register is read before anything is written at or behind it.
-template <class T>
+template <class T, bool capped>
 void writeGradient(const float* x, T* dLogits, std::int64_t count, const SoftmaxSum& softmax, float scale,
-                   std::int64_t target) {
+                   float softcap, std::int64_t target) {
   const float factor = static_cast<float>(static_cast<double>(scale) / softmax.sum);
   // Read before it may be overwritten, and in fp64: where the probability is near 1 most of it cancels.
   const double probability =
       __builtin_exp(static_cast<double>(x[target]) - static_cast<double>(softmax.largest)) / softmax.sum;
   const float largest = softmax.largest;
-  overRow(count,
-          [&](std::int64_t i, auto part) { store(dLogits + i, expOf(load(x + i, part) - largest) * factor, part); });
-  F32v atTarget = splat(static_cast<float>((probability - 1.0) * static_cast<double>(scale)));
-  store(dLogits + target, atTarget, Part{1});
+  const float inverse = capped ? 1.0f / softcap : 0.0f;
+  // Of tanh: 1 - tanh^2.
+  const auto slope = [&](auto logit) { return 1.0f - logit * inverse * (logit * inverse); };
+  float atTarget = static_cast<float>((probability - 1.0) * static_cast<double>(scale));
+  if constexpr (capped) atTarget *= slope(x[target]);
+  overRow(count, [&](std::int64_t i, auto part) {
+    const F32v logit = load(x + i, part);
+    F32v gradient = expOf(logit - largest) * factor;
+    if constexpr (capped) gradient *= slope(logit);
+    store(dLogits + i, gradient, part);
+  });
+  store(dLogits + target, splat(atTarget), Part{1});
+}
+
+template <class T>
+void writeGradient(const CrossEntropyRows& args, const float* x, T* dLogits, const SoftmaxSum& softmax,
+                   std::int64_t target) {
+  if (args.softcap > 0)
+    writeGradient<T, true>(x, dLogits, args.vocabulary, softmax, args.scale, args.softcap, target);
+  else
+    writeGradient<T, false>(x, dLogits, args.vocabulary, softmax, args.scale, args.softcap, target);
 }
 
 template <class T>
@@ -79,8 +96,8 @@ void crossEntropyRows(const CrossEntropyRows& args, std::int64_t begin, std::int
     const SoftmaxSum softmax = softmaxSum(x, count);
     args.loss[c] = static_cast<float>((static_cast<double>(softmax.largest) - static_cast<double>(x[target])) +
                                       __builtin_log(softmax.sum));
-    if (args.gradient == LogitsGradient::F32) writeGradient(x, x, count, softmax, args.scale, target);
-    if (args.gradient == LogitsGradient::BF16) writeGradient(x, narrowGradient, count, softmax, args.scale, target);
+    if (args.gradient == LogitsGradient::F32) writeGradient(args, x, x, softmax, target);
+    if (args.gradient == LogitsGradient::BF16) writeGradient(args, x, narrowGradient, softmax, target);
   }
 }
 

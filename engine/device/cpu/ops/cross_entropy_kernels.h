@@ -15,6 +15,7 @@ struct CrossEntropyRows {
   float* loss = nullptr;
   LogitsGradient gradient = LogitsGradient::None;
   float scale = 1;
+  float softcap = 0;
 };
 
 MILLRACE_EACH_ISA(void crossEntropyRows(const CrossEntropyRows& args, std::int64_t begin, std::int64_t end);)

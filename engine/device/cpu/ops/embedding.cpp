@@ -23,8 +23,8 @@ void embedding(ThreadPool& pool, const EmbeddingArgs& args, Isa isa) {
   pool.parallelFor(cut.pieces(), [&](std::int64_t i) {
     const Piece p = cut.piece(i);
     for (std::int64_t t = p.row; t < p.row + p.rows; ++t)
-      copy(row(args.table, ids[t]), positions ? row(args.positionTable, positions[t]) : nullptr, row(args.x, t), bf16,
-           width);
+      copy(row(args.table, ids[t]), args.scale, positions ? row(args.positionTable, positions[t]) : nullptr,
+           row(args.x, t), bf16, width);
   });
 }
 
@@ -42,7 +42,7 @@ void embeddingBackward(ThreadPool& pool, const EmbeddingBackwardArgs& args, Isa 
   pool.parallelFor(cut.pieces(), [&](std::int64_t i) {
     const Piece p = cut.piece(i);
     for (std::int64_t u = p.row; u < p.row + p.rows; ++u)
-      sumRows(dX, bf16, width, order + starts[u], starts[u + 1] - starts[u], dTable + u * stride);
+      sumRows(dX, bf16, width, order + starts[u], starts[u + 1] - starts[u], args.scale, dTable + u * stride);
   });
 }
 

@@ -13,12 +13,13 @@ MILLRACE_INLINE float inverseRoot(float meanSquare, float epsilon) {
   return static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(meanSquare) + static_cast<double>(epsilon)));
 }
 
-template <class T>
+template <class T, bool hasResidual>
 void rmsForward(const NormRows& args, std::int64_t begin, std::int64_t end) {
   const T* weight = static_cast<const T*>(args.weight);
   const std::int64_t n = args.width;
   for (std::int64_t r = begin; r < end; ++r) {
     const T* x = rowOf<const T>(args.x, r);
+    const T* residual = hasResidual ? rowOf<const T>(args.residual, r) : nullptr;
     T* y = rowOf<T>(args.y, r);
     const float squares = sumRow(n, [&](std::int64_t i, auto part) {
       const F32v value = load(x + i, part);
@@ -26,8 +27,11 @@ void rmsForward(const NormRows& args, std::int64_t begin, std::int64_t end) {
     });
     const float rstd = inverseRoot(squares / static_cast<float>(n), args.epsilon);
     args.rstd[r] = rstd;
-    overRow(n,
-            [&](std::int64_t i, auto part) { store(y + i, load(x + i, part) * rstd * load(weight + i, part), part); });
+    overRow(n, [&](std::int64_t i, auto part) {
+      F32v value = load(x + i, part) * rstd * (load(weight + i, part) + args.weightOffset);
+      if constexpr (hasResidual) value += load(residual + i, part);
+      store(y + i, value, part);
+    });
   }
 }
 
@@ -42,14 +46,16 @@ void rmsBackward(const NormBackwardRows& args, std::int64_t begin, std::int64_t 
     const T* dResidual = hasResidual ? rowOf<const T>(args.dResidual, r) : nullptr;
     T* dX = rowOf<T>(args.dX, r);
     const float rstd = args.rstd[r];
-    const float dot = sumRow(
-        n, [&](std::int64_t i, auto part) { return load(dY + i, part) * load(weight + i, part) * load(x + i, part); });
+    const float offset = args.weightOffset;
+    const float dot = sumRow(n, [&](std::int64_t i, auto part) {
+      return load(dY + i, part) * (load(weight + i, part) + offset) * load(x + i, part);
+    });
     const float share = dot * rstd * rstd / static_cast<float>(n);
     overRow(n, [&](std::int64_t i, auto part) {
       const F32v upstream = load(dY + i, part);
       const F32v input = load(x + i, part);
       store(dWeight + i, load(dWeight + i, part) + upstream * (input * rstd), part);
-      F32v gradient = (upstream * load(weight + i, part) - input * share) * rstd;
+      F32v gradient = (upstream * (load(weight + i, part) + offset) - input * share) * rstd;
       if constexpr (hasResidual) gradient += load(dResidual + i, part);
       store(dX + i, gradient, part);
     });
@@ -114,10 +120,11 @@ void layerBackward(const NormBackwardRows& args, std::int64_t begin, std::int64_
 } // namespace
 
 void rmsNormRows(const NormRows& args, std::int64_t begin, std::int64_t end) {
+  const bool residual = args.residual.data != nullptr;
   if (args.bf16)
-    rmsForward<BFloat16>(args, begin, end);
+    residual ? rmsForward<BFloat16, true>(args, begin, end) : rmsForward<BFloat16, false>(args, begin, end);
   else
-    rmsForward<float>(args, begin, end);
+    residual ? rmsForward<float, true>(args, begin, end) : rmsForward<float, false>(args, begin, end);
 }
 
 void rmsNormBackwardRows(const NormBackwardRows& args, std::int64_t begin, std::int64_t end, float* dWeight) {

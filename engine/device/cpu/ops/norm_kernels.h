@@ -10,7 +10,9 @@ struct NormRows {
   bool bf16 = false;
   std::int64_t width = 0;
   float epsilon = 0;
+  float weightOffset = 0; ///< RMS norm
   Rows x, y;
+  Rows residual; ///< RMS norm; data null when absent
   const void* weight = nullptr;
   const void* bias = nullptr; ///< layer norm
   float* mean = nullptr;      ///< layer norm
@@ -23,6 +25,7 @@ struct NormBackwardRows {
   Rows dY, x, dX;
   Rows dResidual; ///< data null when absent
   const void* weight = nullptr;
+  float weightOffset = 0;      ///< RMS norm
   const float* mean = nullptr; ///< layer norm
   const float* rstd = nullptr;
 };

@@ -13,6 +13,8 @@ void rmsNorm(ThreadPool& pool, const RmsNormArgs& args, Isa isa) {
   rows.epsilon = args.epsilon;
   rows.x = rowsOf(args.x);
   rows.y = rowsOf(args.y);
+  rows.weightOffset = args.weightOffset;
+  if (args.residual.valid()) rows.residual = rowsOf(args.residual);
   rows.weight = args.weight.data;
   rows.rstd = args.rstd.as<float>();
   // Whole rows in every piece.
@@ -34,6 +36,7 @@ void rmsNormBackward(ThreadPool& pool, const RmsNormBackwardArgs& args, Isa isa)
   if (args.dResidual.valid()) rows.dResidual = rowsOf(args.dResidual);
   rows.weight = args.weight.data;
   rows.rstd = args.rstd.as<float>();
+  rows.weightOffset = args.weightOffset;
   const auto piece = MILLRACE_ISA_FUNCTION(isa, rmsNormBackwardRows);
   columnSums<1>(pool, rowCount(args.x), rows.width, {args.dWeight.as<float>()}, isa,
                 [&](std::int64_t begin, std::int64_t end, float* part) { piece(rows, begin, end, part); });

@@ -22,7 +22,8 @@ void columnSums(const Rows& rows, std::int64_t columns, std::int64_t begin, std:
 }
 
 template <class T>
-void listedRows(const Rows& rows, std::int64_t columns, const std::int32_t* list, std::int64_t count, float* out) {
+void listedRows(const Rows& rows, std::int64_t columns, const std::int32_t* list, std::int64_t count, float scale,
+                float* out) {
   if (count == 0) {
     overRow(columns, [&](std::int64_t i, auto part) { store(out + i, F32v{}, part); });
     return;
@@ -33,18 +34,24 @@ void listedRows(const Rows& rows, std::int64_t columns, const std::int32_t* list
     const T* x = rowOf<const T>(rows, list[k]);
     overRow(columns, [&](std::int64_t i, auto part) { store(out + i, load(out + i, part) + load(x + i, part), part); });
   }
+  if (scale != 1)
+    overRow(columns, [&](std::int64_t i, auto part) { store(out + i, load(out + i, part) * scale, part); });
 }
 
 template <class T>
-void copyOrAdd(const void* aData, const void* bData, void* yData, std::int64_t columns) {
+void scaleOrAdd(const void* aData, float scale, const void* bData, void* yData, std::int64_t columns) {
   const T* a = static_cast<const T*>(aData);
   const T* b = static_cast<const T*>(bData);
   T* y = static_cast<T*>(yData);
-  if (!b) {
+  if (!b && scale == 1) {
     __builtin_memcpy(y, a, static_cast<std::size_t>(columns) * sizeof(T));
     return;
   }
-  overRow(columns, [&](std::int64_t i, auto part) { store(y + i, load(a + i, part) + load(b + i, part), part); });
+  overRow(columns, [&](std::int64_t i, auto part) {
+    F32v value = load(a + i, part) * scale;
+    if (b) value += load(b + i, part);
+    store(y + i, value, part);
+  });
 }
 
 /// Sums in fp64, four running registers and a fixed tree.
@@ -101,12 +108,13 @@ void addSquaresInLanes(const float* x, std::int64_t count, double* sums) {
 }
 
 void sumListedRows(const Rows& x, bool bf16, std::int64_t columns, const std::int32_t* list, std::int64_t count,
-                   float* out) {
-  bf16 ? listedRows<BFloat16>(x, columns, list, count, out) : listedRows<float>(x, columns, list, count, out);
+                   float scale, float* out) {
+  bf16 ? listedRows<BFloat16>(x, columns, list, count, scale, out)
+       : listedRows<float>(x, columns, list, count, scale, out);
 }
 
-void copyRow(const void* a, const void* b, void* y, bool bf16, std::int64_t columns) {
-  bf16 ? copyOrAdd<BFloat16>(a, b, y, columns) : copyOrAdd<float>(a, b, y, columns);
+void copyRow(const void* a, float scale, const void* b, void* y, bool bf16, std::int64_t columns) {
+  bf16 ? scaleOrAdd<BFloat16>(a, scale, b, y, columns) : scaleOrAdd<float>(a, scale, b, y, columns);
 }
 
 } // namespace millrace::cpu::MILLRACE_ISA

@@ -16,10 +16,10 @@ MILLRACE_EACH_ISA(
     double sumRange(const float* x, std::int64_t count);
     // sums[i % lanes] += x[i]^2, with the lanes of SumOfSquaresArgs.
     void addSquaresInLanes(const float* x, std::int64_t count, double* sums);
-    // out[c] = sum of the rows of x that are listed, in the order of the list.
+    // out[c] = scale * sum of the rows of x that are listed, in the order of the list.
     void sumListedRows(const Rows& x, bool bf16, std::int64_t columns, const std::int32_t* list, std::int64_t count,
-                       float* out);
-    // y = a[row] (+ b[row]) for rows given by number.
-    void copyRow(const void* a, const void* b, void* y, bool bf16, std::int64_t columns);)
+                       float scale, float* out);
+    // y = scale * a (+ b), single rows.
+    void copyRow(const void* a, float scale, const void* b, void* y, bool bf16, std::int64_t columns);)
 
 } // namespace millrace::cpu

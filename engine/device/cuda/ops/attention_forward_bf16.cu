@@ -17,8 +17,9 @@ void attentionForwardBf16(cudaStream_t stream, const AttentionArgs& args) {
                              .out = HeadRows<__nv_bfloat16>(args.out),
                              .lse = args.lse.as<float>(),
                              .tiles = tiles};
-    launch(stream, forwardKernel<D>, static_cast<std::int64_t>(problem.batch) * problem.heads * tiles, the.threads(),
-           the.sharedBytes(), input, "the attention kernel");
+    launch(stream, args.softcap > 0 ? forwardKernel<D, true> : forwardKernel<D, false>,
+           static_cast<std::int64_t>(problem.batch) * problem.heads * tiles, the.threads(), the.sharedBytes(), input,
+           "the attention kernel");
   });
 }
 

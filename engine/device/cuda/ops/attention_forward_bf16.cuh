@@ -19,7 +19,7 @@ struct ForwardInput {
   int tiles;  // of queries
 };
 
-template <int D>
+template <int D, bool capped>
 class ForwardBlock {
   static constexpr ForwardTiles the = forwardTiles(D);
   static constexpr int R = the.rowTiles, queryRows = the.queries(), keyRows = the.keys, threads = the.threads();
@@ -76,6 +76,7 @@ class ForwardBlock {
       if (key + keyRows < keyEnd) copier.copy(keys, k, m_in.k.rowStride, m_of.keys - key - keyRows);
       endCopyGroup();
       if (!visible) continue;
+      if constexpr (capped) cap(scores);
       if (needsMask(key)) mask(scores, key);
       softmax.step(scores, out);
       addValues(out, scores, values);
@@ -111,6 +112,17 @@ class ForwardBlock {
           multiply(scores[r][n], a[r], b[0], b[1]);
           multiply(scores[r][n + 1], a[r], b[2], b[3]);
         }
+      }
+    }
+  }
+
+  __device__ void cap(float (&scores)[R][keyTiles][4]) const {
+#pragma unroll
+    for (auto& row : scores) {
+#pragma unroll
+      for (auto& tile : row) {
+#pragma unroll
+        for (float& score : tile) slopeOfCap<true>(m_of, score, FastTanh());
       }
     }
   }
@@ -186,10 +198,10 @@ class ForwardBlock {
   int* m_firstKeys; // (queryRows): what each query sees first; of rows beyond the last, as the last
 };
 
-template <int D>
+template <int D, bool capped>
 __global__ void __launch_bounds__(forwardTiles(D).threads(), forwardTiles(D).blocksPerProcessor)
     forwardKernel(const __grid_constant__ ForwardInput input) {
-  ForwardBlock<D>(input).run();
+  ForwardBlock<D, capped>(input).run();
 }
 
 } // namespace millrace::cuda

@@ -23,7 +23,7 @@ __device__ float overRow(float value, Combine&& combine) {
   return value;
 }
 
-template <class T, int columns>
+template <class T, int columns, bool capped>
 __global__ void __launch_bounds__(GeneralTiles::threads, 2)
     generalForwardKernel(const __grid_constant__ GeneralForwardInput<T> input) {
   using Block = GeneralBlock<T, columns>;
@@ -58,6 +58,7 @@ __global__ void __launch_bounds__(GeneralTiles::threads, 2)
       for (int j = 0; j < 4; ++j) {
         const int column = key + Block::across() * 4 + j;
         const bool visible = column <= position[i] && column >= firstKey[i];
+        slopeOfCap<capped>(of, scores[i][j], PreciseTanh());
         scores[i][j] = visible ? scores[i][j] * (of.scale * log2OfE) : -INFINITY;
         tileLargest = fmaxf(tileLargest, scores[i][j]);
       }
@@ -111,7 +112,7 @@ void attentionForwardGeneral(cudaStream_t stream, const AttentionArgs& args) {
                                          .lse = args.lse.as<float>(),
                                          .tiles = (problem.queries + GeneralTiles::rows - 1) / GeneralTiles::rows,
                                          .splits = (problem.headSize + width - 1) / width};
-      launch(stream, generalForwardKernel<T, width>,
+      launch(stream, args.softcap > 0 ? generalForwardKernel<T, width, true> : generalForwardKernel<T, width, false>,
              static_cast<std::int64_t>(problem.batch) * problem.heads * input.tiles * input.splits,
              GeneralTiles::threads, GeneralTiles::sharedBytes(width), input, "the attention kernel");
     });

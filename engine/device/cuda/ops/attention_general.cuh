@@ -167,6 +167,10 @@ class GeneralBlock {
   float* m_weights; // (streamed rows, own rows)
 };
 
+struct PreciseTanh {
+  __device__ float operator()(float x) const { return tanhf(x); }
+};
+
 /// Calls function(columns) with std::integral_constant of GeneralTiles::columns().
 template <class Function>
 void withGeneralColumns(std::int64_t headSize, Function&& function) {

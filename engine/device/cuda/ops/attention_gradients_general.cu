@@ -17,15 +17,18 @@ struct GeneralBackwardInput {
 };
 
 /// Probabilities, and the gradients of the scores without the scale.
-__device__ void gradientsOf(float& score, float& product, float scaleLog2, float logSum, float sum, bool visible) {
-  const float probability = visible ? exp2f(score * scaleLog2 - logSum) : 0.0f;
-  product = visible ? probability * (product - sum) : 0.0f;
+template <bool capped>
+__device__ void gradientsOf(const AttentionProblem& of, float& score, float& product, float logSum, float sum,
+                            bool visible) {
+  const float slope = slopeOfCap<capped>(of, score, PreciseTanh());
+  const float probability = visible ? exp2f(score * (of.scale * log2OfE) - logSum) : 0.0f;
+  product = visible ? probability * (product - sum) * slope : 0.0f;
   score = probability;
 }
 
 /// dK and dV: a block owns keys of one key head and streams the queries that see some of them, of every query head of
 /// the group in turn.
-template <class T, int columns>
+template <class T, int columns, bool capped>
 __global__ void __launch_bounds__(GeneralTiles::threads, 2)
     generalKeyGradientKernel(const __grid_constant__ GeneralBackwardInput<T> input) {
   using Block = GeneralBlock<T, columns>;
@@ -36,7 +39,6 @@ __global__ void __launch_bounds__(GeneralTiles::threads, 2)
   const int first = owner.tile * rows, end = min(first + rows, of.keys), firstColumn = owner.split * columns;
   const GeneralRows<T> keys(input.k, owner.row, owner.head, first, end);
   const GeneralRows<T> values(input.v, owner.row, owner.head, first, end);
-  const float scaleLog2 = of.scale * log2OfE;
   float* const logSums = block.statistics();
   float* const sums = logSums + rows;
   int* const firstKeys = reinterpret_cast<int*>(sums + rows);
@@ -66,7 +68,7 @@ __global__ void __launch_bounds__(GeneralTiles::threads, 2)
         for (int i = 0; i < 4; ++i) {
           const int key = first + Block::down() * 4 + i;
           const bool visible = query + column < of.queries && key <= query + column && key >= firstKeys[column];
-          gradientsOf(scores[i][j], products[i][j], scaleLog2, logSums[column], sums[column], visible);
+          gradientsOf<capped>(of, scores[i][j], products[i][j], logSums[column], sums[column], visible);
         }
       }
       block.addWeighted(dV, scores, dOut, firstColumn);
@@ -79,7 +81,7 @@ __global__ void __launch_bounds__(GeneralTiles::threads, 2)
 }
 
 /// dQ: a block owns queries of one head and streams the keys and values that some of them see.
-template <class T, int columns>
+template <class T, int columns, bool capped>
 __global__ void __launch_bounds__(GeneralTiles::threads, 2)
     generalQueryGradientKernel(const __grid_constant__ GeneralBackwardInput<T> input) {
   using Block = GeneralBlock<T, columns>;
@@ -114,8 +116,8 @@ __global__ void __launch_bounds__(GeneralTiles::threads, 2)
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         const int column = key + Block::across() * 4 + j;
-        gradientsOf(scores[i][j], products[i][j], of.scale * log2OfE, logSum[i], sum[i],
-                    column <= position[i] && column >= firstKey[i]);
+        gradientsOf<capped>(of, scores[i][j], products[i][j], logSum[i], sum[i],
+                            column <= position[i] && column >= firstKey[i]);
       }
     }
     block.addWeighted(dQ, products, keys, firstColumn);
@@ -146,10 +148,11 @@ void attentionGradientsGeneral(cudaStream_t stream, const AttentionBackwardArgs&
                                           .splits = (problem.headSize + width - 1) / width};
       const std::int64_t parts = static_cast<std::int64_t>(problem.batch) * input.tiles * input.splits;
       constexpr int sharedBytes = GeneralTiles::sharedBytes(width);
-      launch(stream, generalKeyGradientKernel<T, width>, parts * problem.kvHeads, GeneralTiles::threads, sharedBytes,
-             input, "the attention kernel");
-      launch(stream, generalQueryGradientKernel<T, width>, parts * problem.heads, GeneralTiles::threads, sharedBytes,
-             input, "the attention kernel");
+      const bool capped = args.softcap > 0;
+      launch(stream, capped ? generalKeyGradientKernel<T, width, true> : generalKeyGradientKernel<T, width, false>,
+             parts * problem.kvHeads, GeneralTiles::threads, sharedBytes, input, "the attention kernel");
+      launch(stream, capped ? generalQueryGradientKernel<T, width, true> : generalQueryGradientKernel<T, width, false>,
+             parts * problem.heads, GeneralTiles::threads, sharedBytes, input, "the attention kernel");
     });
   });
 }

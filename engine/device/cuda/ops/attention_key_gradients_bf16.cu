@@ -12,7 +12,8 @@ void attentionKeyGradientsBf16(cudaStream_t stream, const AttentionBackwardArgs&
     const BackwardInput input(args, the.rows());
     const std::int64_t blocks =
         static_cast<std::int64_t>(input.problem.batch) * input.problem.kvHeads * input.tiles * the.columnSplits;
-    launch(stream, keyGradientKernel<D>, blocks, the.threads(), the.sharedBytes(), input, "the attention kernel");
+    launch(stream, args.softcap > 0 ? keyGradientKernel<D, true> : keyGradientKernel<D, false>, blocks, the.threads(),
+           the.sharedBytes(), input, "the attention kernel");
   });
 }
 

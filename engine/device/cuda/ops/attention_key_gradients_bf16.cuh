@@ -6,7 +6,7 @@
 
 namespace millrace::cuda {
 
-template <int D>
+template <int D, bool capped>
 class KeyGradientBlock {
   static constexpr BackwardTiles the = keyGradientTiles(D);
   static constexpr int R = the.rowTiles, keyRows = the.rows(), queryRows = the.streamed, threads = the.threads();
@@ -154,8 +154,9 @@ class KeyGradientBlock {
           for (int half = 0; half < 2; ++half) {
             float& score = tile.scores[r][n][2 * half + i];
             float& product = tile.products[r][n][2 * half + i];
+            const float slope = slopeOfCap<capped>(m_of, score, FastTanh());
             float probability = fastExp2(score * scaleLog2 - logSum);
-            float change = probability * (product - sum);
+            float change = probability * (product - sum) * slope;
             if (masked) {
               const bool visible = r * 16 + half * 8 <= lastRow && r * 16 + half * 8 >= firstRow;
               probability = visible ? probability : 0.0f;
@@ -196,10 +197,10 @@ class KeyGradientBlock {
   std::byte* m_stages;
 };
 
-template <int D>
+template <int D, bool capped>
 __global__ void __launch_bounds__(keyGradientTiles(D).threads(), keyGradientTiles(D).blocksPerProcessor)
     keyGradientKernel(const __grid_constant__ BackwardInput input) {
-  KeyGradientBlock<D>(input).run();
+  KeyGradientBlock<D, capped>(input).run();
 }
 
 } // namespace millrace::cuda

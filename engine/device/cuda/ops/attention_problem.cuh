@@ -34,6 +34,7 @@ struct AttentionProblem {
   int headSize;
   int window; // 0: no limit
   float scale;
+  float cap, inverseCap;             // of scores without the scale; 0: none
   const std::int32_t* documentStart; // (B, Tk), or absent
   std::int64_t documentStride;
 
@@ -48,6 +49,8 @@ struct AttentionProblem {
         headSize(static_cast<int>(args.q.shape[3])),
         window(args.window < args.k.shape[1] ? static_cast<int>(args.window) : 0),
         scale(args.scale),
+        cap(args.softcap > 0 ? args.softcap / args.scale : 0.0f),
+        inverseCap(args.softcap > 0 ? args.scale / args.softcap : 0.0f),
         documentStart(args.documentStart.valid() ? args.documentStart.template as<std::int32_t>() : nullptr),
         documentStride(args.documentStart.strides[0]) {}
 
@@ -69,6 +72,16 @@ struct AttentionProblem {
     return (static_cast<std::int64_t>(row) * heads + head) * queries;
   }
 };
+
+/// With a cap: the score, still without the scale, is kept within it; what is returned is its slope there. Else the
+/// score itself and 1.
+template <bool capped, class Tanh>
+__device__ float slopeOfCap(const AttentionProblem& of, float& score, Tanh&& tanhOf) {
+  if constexpr (!capped) return 1.0f;
+  const float tanh = tanhOf(score * of.inverseCap);
+  score = of.cap * tanh;
+  return 1.0f - tanh * tanh;
+}
 
 /// Which rows of which head a block owns. Blocks of one sequence follow each other, so that what they read is in the
 /// L2 cache; among those, tiles in the order given, all heads of one before the next.

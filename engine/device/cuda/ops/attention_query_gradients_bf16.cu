@@ -12,7 +12,8 @@ void attentionQueryGradientsBf16(cudaStream_t stream, const AttentionBackwardArg
     const BackwardInput input(args, the.rows());
     const std::int64_t blocks =
         static_cast<std::int64_t>(input.problem.batch) * input.problem.heads * input.tiles * the.columnSplits;
-    launch(stream, queryGradientKernel<D>, blocks, the.threads(), the.sharedBytes(), input, "the attention kernel");
+    launch(stream, args.softcap > 0 ? queryGradientKernel<D, true> : queryGradientKernel<D, false>, blocks,
+           the.threads(), the.sharedBytes(), input, "the attention kernel");
   });
 }
 

@@ -5,7 +5,7 @@
 
 namespace millrace::cuda {
 
-template <int D>
+template <int D, bool capped>
 class QueryGradientBlock {
   static constexpr BackwardTiles the = queryGradientTiles(D);
   static constexpr int R = the.rowTiles, queryRows = the.rows(), keyRows = the.streamed, threads = the.threads();
@@ -126,8 +126,9 @@ class QueryGradientBlock {
         for (int n = 0; n < 2; ++n) {
 #pragma unroll
           for (int i = 2 * half; i < 2 * half + 2; ++i) {
+            const float slope = slopeOfCap<capped>(m_of, tile.scores[r][n][i], FastTanh());
             const float probability = fastExp2(tile.scores[r][n][i] * scaleLog2 - m_logSum[r][half]);
-            float change = probability * (tile.products[r][n][i] - m_sum[r][half]);
+            float change = probability * (tile.products[r][n][i] - m_sum[r][half]) * slope;
             if (masked) {
               const int column = key + n * 8 + m_lane % 4 * 2 + i % 2;
               change = column <= row && column >= m_firstKey[r][half] ? change : 0.0f;
@@ -154,10 +155,10 @@ class QueryGradientBlock {
   int m_warpFirst, m_warpFirstOfLast; // what this warp's first and last query see first
 };
 
-template <int D>
+template <int D, bool capped>
 __global__ void __launch_bounds__(queryGradientTiles(D).threads(), queryGradientTiles(D).blocksPerProcessor)
     queryGradientKernel(const __grid_constant__ BackwardInput input) {
-  QueryGradientBlock<D>(input).run();
+  QueryGradientBlock<D, capped>(input).run();
 }
 
 } // namespace millrace::cuda

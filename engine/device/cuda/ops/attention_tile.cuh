@@ -47,7 +47,7 @@ class LaneOffset {
   std::uint32_t m_row, m_flip;
 };
 
-/// The three ways in which a warp reads a tile. Rows are positions, columns elements of the head, 16 of each at a time;
+/// The four ways in which a warp reads a tile. Rows are positions, columns elements of the head, 16 of each at a time;
 /// column numbers are in pieces of 8.
 template <int D>
 class TileReader {
@@ -58,6 +58,10 @@ class TileReader {
   /// a of multiply(): its rows are the tile's.
   __device__ void left(std::uint32_t (&a)[4], std::uint32_t tile, int row, int piece) const {
     loadMatrices(a, tile + m_downThenAcross.at(row, piece));
+  }
+  /// a of multiply(): its rows are the tile's columns (a product of the transposed tile).
+  __device__ void leftTransposed(std::uint32_t (&a)[4], std::uint32_t tile, int row, int piece) const {
+    loadTransposed(a, tile + m_acrossThenDown.at(row, piece));
   }
   /// Two b of multiply(), b[0..1] and b[2..3]: their columns are the tile's rows (a product with the transposed tile).
   __device__ void rightTransposed(std::uint32_t (&b)[4], std::uint32_t tile, int row, int piece) const {

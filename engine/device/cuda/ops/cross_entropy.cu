@@ -58,7 +58,7 @@ __device__ Softmax blockSoftmax(Softmax mine) {
 /// been read by then, since every piece is read whole before any of it is written, further ahead than it is written to.
 template <class Gradient, int N>
 __global__ void crossEntropyKernel(float* logits, std::int64_t stride, std::int64_t vocabulary,
-                                   const std::int32_t* targets, float* loss, float scale) {
+                                   const std::int32_t* targets, float* loss, float scale, float inverseCap) {
   const std::int64_t row = blockIdx.x;
   const int target = targets[row];
   float* in = logits + row * stride;
@@ -92,8 +92,11 @@ __global__ void crossEntropyKernel(float* logits, std::int64_t stride, std::int6
       if (c >= vocabulary) continue;
 #pragma unroll
       for (int i = 0; i < N; ++i) {
-        values[i] = expf(values[i] - all.largest) * factor;
-        if (c + i == target) values[i] -= scale;
+        float gradient = expf(values[i] - all.largest) * factor;
+        if (c + i == target) gradient -= scale;
+        // Of the softcap, where there is one: 1 - tanh^2.
+        const float tanh = values[i] * inverseCap;
+        values[i] = gradient * (1 - tanh * tanh);
       }
       store(out + c, values);
     }
@@ -107,7 +110,7 @@ void launch(cudaStream_t stream, const CrossEntropyArgs& args) {
   const auto run = [&](auto n) {
     crossEntropyKernel<Gradient, decltype(n)::value><<<rows, threadsOfRow, 0, stream>>>(
         dataOf<float>(args.logits), args.logits.strides[0], vocabulary, dataOf<const std::int32_t>(args.targets),
-        dataOf<float>(args.loss), args.scale);
+        dataOf<float>(args.loss), args.scale, args.softcap > 0 ? 1 / args.softcap : 0.0f);
   };
   if (readsPacks<4>(vocabulary, {&args.logits}))
     run(std::integral_constant<int, 4>{});

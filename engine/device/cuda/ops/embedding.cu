@@ -8,12 +8,15 @@ namespace millrace::cuda {
 namespace {
 
 template <int N, class T>
-__global__ void forwardKernel(const T* table, Rows tableRows, const std::int32_t* ids, const T* positionTable,
-                              Rows positionRows, const std::int32_t* positionIds, T* x, Rows to) {
+__global__ void forwardKernel(const T* table, Rows tableRows, const std::int32_t* ids, float scale,
+                              const T* positionTable, Rows positionRows, const std::int32_t* positionIds, T* x,
+                              Rows to) {
   const std::int64_t row = gridRow(), column = gridPack() * N;
   if (row >= to.count || column >= to.columns) return;
   float values[N];
   load(table + tableRows.offset(ids[row]) + column, values);
+#pragma unroll
+  for (float& value : values) value *= scale;
   if (positionTable) {
     float position[N];
     load(positionTable + positionRows.offset(positionIds[row]) + column, position);
@@ -25,7 +28,7 @@ __global__ void forwardKernel(const T* table, Rows tableRows, const std::int32_t
 
 template <int N, class T>
 __global__ void backwardKernel(const T* dX, Rows from, const std::int32_t* order, const std::int32_t* starts,
-                               float* dTable, Rows to) {
+                               float scale, float* dTable, Rows to) {
   const std::int64_t row = gridRow(), column = gridPack() * N;
   if (row >= to.count || column >= to.columns) return;
   float sums[N] = {};
@@ -38,7 +41,7 @@ __global__ void backwardKernel(const T* dX, Rows from, const std::int32_t* order
   }
   float* target = dTable + to.offset(row) + column;
 #pragma unroll
-  for (int j = 0; j < N; ++j) target[j] = sums[j];
+  for (int j = 0; j < N; ++j) target[j] = sums[j] * scale;
 }
 
 __device__ std::int64_t placeIn(const std::int32_t* index, std::int64_t count, std::int64_t value) {
@@ -79,7 +82,7 @@ void embedding(cudaStream_t stream, const EmbeddingArgs& args) {
     constexpr int N = decltype(n)::value;
     const RowGrid grid(to.count, to.columns / N);
     forwardKernel<N><<<grid.blocks, grid.threads, 0, stream>>>(
-        dataOf<const T>(args.table), table, dataOf<const std::int32_t>(args.ids),
+        dataOf<const T>(args.table), table, dataOf<const std::int32_t>(args.ids), args.scale,
         positions ? dataOf<const T>(args.positionTable) : nullptr, positionRows,
         positions ? dataOf<const std::int32_t>(args.positionIds) : nullptr, dataOf<T>(args.x), to);
   });
@@ -95,7 +98,7 @@ void embeddingBackward(cudaStream_t stream, const EmbeddingBackwardArgs& args) {
     const RowGrid grid(to.count, to.columns / N);
     backwardKernel<N><<<grid.blocks, grid.threads, 0, stream>>>(
         dataOf<const T>(args.dX), from, dataOf<const std::int32_t>(args.order), dataOf<const std::int32_t>(args.starts),
-        dataOf<float>(args.dTable), to);
+        args.scale, dataOf<float>(args.dTable), to);
   });
   checkLaunch("the embeddingBackward kernel");
 }

@@ -10,7 +10,8 @@ namespace {
 
 /// A row is read twice, the second time from the cache.
 template <int Threads, int N, class T>
-__global__ void forwardKernel(const T* x, Rows from, const T* weight, T* y, Rows to, float* rstd, float epsilon) {
+__global__ void forwardKernel(const T* x, Rows from, const T* weight, float weightOffset, const T* residual,
+                              Rows residualRows, T* y, Rows to, float* rstd, float epsilon) {
   using Share = RowShare<Threads>;
   const std::int64_t row = Share::row();
   if (row >= from.count) return;
@@ -30,7 +31,13 @@ __global__ void forwardKernel(const T* x, Rows from, const T* weight, T* y, Rows
     load(in + c, values);
     load(weight + c, weights);
 #pragma unroll
-    for (int i = 0; i < N; ++i) values[i] = values[i] * scale * weights[i];
+    for (int i = 0; i < N; ++i) values[i] = values[i] * scale * (weightOffset + weights[i]);
+    if (residual) {
+      float others[N];
+      load(residual + residualRows.offset(row) + c, others);
+#pragma unroll
+      for (int i = 0; i < N; ++i) values[i] += others[i];
+    }
     store(out + c, values);
   }
 }
@@ -51,7 +58,7 @@ struct WeightTerms {
 };
 
 template <int Threads, int N, class T>
-__global__ void backwardKernel(NormBackward<T> b) {
+__global__ void backwardKernel(NormBackward<T> b, float weightOffset) {
   using Share = RowShare<Threads>;
   const std::int64_t row = Share::row();
   if (row >= b.xRows.count) return;
@@ -65,7 +72,7 @@ __global__ void backwardKernel(NormBackward<T> b) {
     load(x + c, inputs);
     load(b.weight + c, weights);
 #pragma unroll
-    for (int i = 0; i < N; ++i) products += gradients[i] * weights[i] * inputs[i];
+    for (int i = 0; i < N; ++i) products += gradients[i] * (weightOffset + weights[i]) * inputs[i];
   }
   const float scale = b.rstd[row];
   const float back = Share::sum(products) / static_cast<float>(columns) * scale * scale;
@@ -75,7 +82,7 @@ __global__ void backwardKernel(NormBackward<T> b) {
     load(x + c, inputs);
     load(b.weight + c, weights);
 #pragma unroll
-    for (int i = 0; i < N; ++i) gradients[i] = scale * (gradients[i] * weights[i] - inputs[i] * back);
+    for (int i = 0; i < N; ++i) gradients[i] = scale * (gradients[i] * (weightOffset + weights[i]) - inputs[i] * back);
     b.write(row, c, gradients);
   }
 }
@@ -85,15 +92,19 @@ __global__ void backwardKernel(NormBackward<T> b) {
 void rmsNorm(cudaStream_t stream, const RmsNormArgs& args) {
   const Rows from(args.x), to(args.y);
   if (from.count * from.columns == 0) return;
-  dispatchPacks(args.x.dtype, from.columns, {&args.x, &args.weight, &args.y}, [&](auto element, auto n) {
-    using T = decltype(element);
-    constexpr int N = decltype(n)::value;
-    dispatchRows(from.count, from.columns / N, [&](auto share, dim3 blocks, dim3 threads) {
-      forwardKernel<decltype(share)::value, N>
-          <<<blocks, threads, 0, stream>>>(dataOf<const T>(args.x), from, dataOf<const T>(args.weight),
-                                           dataOf<T>(args.y), to, dataOf<float>(args.rstd), args.epsilon);
-    });
-  });
+  const bool adds = args.residual.valid();
+  const Rows residual = adds ? Rows(args.residual) : Rows();
+  dispatchPacks(
+      args.x.dtype, from.columns, {&args.x, &args.weight, &args.y, &args.residual}, [&](auto element, auto n) {
+        using T = decltype(element);
+        constexpr int N = decltype(n)::value;
+        dispatchRows(from.count, from.columns / N, [&](auto share, dim3 blocks, dim3 threads) {
+          forwardKernel<decltype(share)::value, N>
+              <<<blocks, threads, 0, stream>>>(dataOf<const T>(args.x), from, dataOf<const T>(args.weight),
+                                               args.weightOffset, adds ? dataOf<const T>(args.residual) : nullptr,
+                                               residual, dataOf<T>(args.y), to, dataOf<float>(args.rstd), args.epsilon);
+        });
+      });
   checkLaunch("the rmsNorm kernel");
 }
 
@@ -109,7 +120,7 @@ void rmsNormBackward(cudaStream_t stream, const RmsNormBackwardArgs& args, const
                   addColumnSums<1, N>(stream, WeightTerms<T>{b}, x.count, x.columns,
                                       SumTargets<1>{{dataOf<float>(args.dWeight)}}, workspace);
                   dispatchRows(x.count, x.columns / N, [&](auto share, dim3 blocks, dim3 threads) {
-                    backwardKernel<decltype(share)::value, N><<<blocks, threads, 0, stream>>>(b);
+                    backwardKernel<decltype(share)::value, N><<<blocks, threads, 0, stream>>>(b, args.weightOffset);
                   });
                 });
   checkLaunch("the rmsNormBackward kernel");
