@@ -145,7 +145,7 @@ void TestExport::narrow() {
                                 const auto drawn = static_cast<std::uint32_t>(random.next() >> 32);
                                 const std::uint32_t end = drawn % 4 == 3 ? drawn >> 16 : ends[drawn % 4];
                                 value = std::bit_cast<float>(static_cast<std::uint32_t>(
-                                    (drawn & 0x80000000u) | (random.below(0x7F80) << 16) | end));
+                                    (drawn & 0x80000000u) | (random.below(0x7F7F) << 16) | end));
                               }
                               return {};
                             })

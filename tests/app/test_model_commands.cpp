@@ -38,26 +38,31 @@ class TestModelCommands : public QObject {
   }
 
   void answersWithATemplate() {
-    const QStringList settings{"--tokens", "12", "--seed", "7", "--json"};
-    const QStringList chat{"generate", m_run, "--chat", "--built-in", "chatml", "--system", "Be brief."};
-    const Outcome once = runProgram(chat + QStringList{"--prompt", "The goose?"} + settings);
+    // A model of 64 positions, and tokens that are hardly longer than letters.
+    const QString file = m_folder.filePath("short.jinja");
+    writeFile(file, "{% for m in messages %}{{ m.role[0] }}:{{ m.content }}\n{% endfor %}"
+                    "{% if add_generation_prompt %}a:{% endif %}");
+    const QStringList settings{"--tokens", "4", "--seed", "7", "--json"};
+    const QStringList chat{"generate", m_run, "--chat", "--template", file, "--system", "Hm."};
+    const Outcome once = runProgram(chat + QStringList{"--prompt", "Goose?"} + settings);
     QVERIFY2(once.code == 0, once.error.constData());
     const QString prompt = once.object()["prompt"].toString();
-    QCOMPARE(prompt, QString("<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nThe goose?<|im_end|>\n"
-                             "<|im_start|>assistant\n"));
+    QCOMPARE(prompt, QString("s:Hm.\nu:Goose?\na:"));
     const Outcome same = runProgram(QStringList{"generate", m_run, "--prompt", prompt} + settings);
     QCOMPARE(once.object()["text"], same.object()["text"]);
 
-    const Outcome lines = runProgram(chat + settings, "The goose?\n\nAnd the river?\n");
+    const Outcome lines = runProgram(chat + settings, "Goose?\n\nRiver?\n");
     QVERIFY2(lines.code == 0, lines.error.constData());
     const QList<QByteArray> answers = lines.out.trimmed().split('\n');
     QCOMPARE(answers.size(), 2);
     const QJsonObject first = QJsonDocument::fromJson(answers[0]).object();
     QCOMPARE(first["text"], once.object()["text"]);
     QCOMPARE(QJsonDocument::fromJson(answers[1]).object()["prompt"].toString(),
-             prompt + first["text"].toString() +
-                 "<|im_end|>\n<|im_start|>user\nAnd the river?<|im_end|>\n<|im_start|>assistant\n");
+             prompt + first["text"].toString() + "\nu:River?\na:");
 
+    const Outcome builtIn =
+        runProgram({"generate", m_run, "--chat", "--built-in", "plain", "--prompt", "Hi", "--tokens", "4"});
+    QVERIFY2(builtIn.code == 0, builtIn.error.constData());
     const Outcome without = runProgram({"generate", m_run, "--chat", "--prompt", "Hi"});
     QCOMPARE(without.code, 2);
     QVERIFY2(without.error.contains("chat template") && without.error.contains("built-in"), without.error.constData());

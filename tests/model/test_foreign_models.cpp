@@ -97,7 +97,7 @@ class TestForeignModels : public QObject {
     row("sound", R"({"audio_config": {"x": 1}})", {"audio_config", "sound"});
     row("encoder", R"({"model_type": "roberta"})", {"model_type 'roberta'", "encoder"});
     row("encoder and decoder", R"({"model_type": "t5"})", {"model_type 't5'", "decoder"});
-    row("experts", R"({"model_type": "mixtral", "num_local_experts": 8})", {"model_type is 'mixtral'"});
+    row("experts", R"({"model_type": "deepseek_v3", "n_routed_experts": 8})", {"model_type is 'deepseek_v3'"});
     row("program code", R"({"auto_map": {"AutoModelForCausalLM": "modeling_x.X"}})", {"auto_map", "program code"});
     row("adapter settings", R"({"peft_type": "LORA"})", {"peft_type", "merge"});
   }

@@ -59,8 +59,8 @@ def make(folder, context, steps, rate):
         json.dump(train(folder, context, steps, rate), file)
 
 
-def documents(folder):
-    """Ids of each conversation, and which of them assistants say."""
+def documents(folder, context):
+    """Ids of each conversation, at most a row of them, and which of them assistants say."""
     tokenizer = AutoTokenizer.from_pretrained(os.path.join(folder, "model"))
     with open(os.path.join(folder, "chats.jsonl")) as file:
         for line in file:
@@ -74,13 +74,13 @@ def documents(folder):
                 text += "\n"
             encoded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
             learnt = [any(begin <= start < end for begin, end in said) for start, _ in encoded["offset_mapping"]]
-            yield encoded["input_ids"], learnt
+            yield encoded["input_ids"][:context], learnt[:context]
 
 
 def rows_of(folder, context):
     """Rows of (token, target or -100, document, position): conversations end to end, none looking over its ends."""
     flat = []
-    for number, (ids, learnt) in enumerate(documents(folder)):
+    for number, (ids, learnt) in enumerate(documents(folder, context)):
         for i, token in enumerate(ids):
             target = ids[i + 1] if i + 1 < len(ids) and learnt[i + 1] else -100
             flat.append((token, target, number))

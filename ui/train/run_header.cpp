@@ -173,7 +173,7 @@ RunHeader::RunHeader(QWidget* parent)
                                QStringLiteral("resumeDetachedButton"));
   m_reconnect = addButton(tr("Reconnec&t now"), QStringLiteral("remote"), tr("Try again at once"),
                           QStringLiteral("reconnectButton"));
-  m_export = addButton(tr("&Export…"), QStringLiteral("export"),
+  m_export = addButton(tr("Export &model…"), QStringLiteral("export"),
                        tr("Write the model of a checkpoint as a folder that other programs load"),
                        QStringLiteral("exportButton"));
   m_folder = addButton(tr("&Open folder"), QStringLiteral("folder"), tr("Show the run's files"),

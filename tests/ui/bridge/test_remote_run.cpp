@@ -123,7 +123,7 @@ if [ "$calls" = 5 ]; then echo 'Connection refused' >&2; exit 255; fi)"));
   void tellsWhatWillNotChange_data() {
     QTest::addColumn<QByteArray>("drops");
     QTest::addColumn<QString>("words");
-    QTest::newRow("no such run") << QByteArray() << "it has no run.json";
+    QTest::newRow("no such run") << QByteArray() << "there is no such run directory";
     QTest::newRow("no millrace there") << QByteArray("echo 'sh: 1: millrace: not found' >&2; exit 127")
                                        << "has no program";
   }
