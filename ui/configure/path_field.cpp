@@ -15,13 +15,15 @@ PathField::PathField(const ProjectField& field, ProjectDocument& project, const 
       m_chooser(chooser),
       m_title(fieldLabel(field.key)),
       m_edit(new QLineEdit(this)),
-      m_browse(new QPushButton(tr("Browse..."), this)) {
+      m_browse(new QPushButton(field.key == "data.chat.template" ? tr("Bro&wse...") : tr("&Browse..."), this)) {
   auto* layout = new QHBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(m_edit, 1);
   layout->addWidget(m_browse);
   setFocusProxy(m_edit);
-  m_edit->setPlaceholderText(field.key == "data.cache" ? tr("automatic") : tr("none"));
+  m_edit->setPlaceholderText(field.key == "data.cache"           ? tr("automatic")
+                             : field.key == "data.chat.template" ? tr("the model's")
+                                                                 : tr("none"));
   connect(m_edit, &QLineEdit::textEdited, this, [this](const QString& text) {
     document().setValue(keys().front(), text.isEmpty() ? Json() : Json(text.toStdString()));
   });

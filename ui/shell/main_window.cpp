@@ -152,6 +152,8 @@ void MainWindow::makeActions() {
                           QStringLiteral("continueAction"), steer(&RunSession::resumeTraining));
   m_checkpointAction = make(tr("Chec&kpoint now"), QStringLiteral("save"), Qt::CTRL | Qt::Key_K,
                             QStringLiteral("checkpointAction"), steer(&RunSession::checkpointNow));
+  m_exportAction = make(tr("E&xport the model…"), QStringLiteral("export"), Qt::CTRL | Qt::Key_E,
+                        QStringLiteral("exportAction"), [this] { m_train->openExport(); });
   m_stopAction = make(tr("S&top and save"), QStringLiteral("stop"), Qt::CTRL | Qt::Key_Period,
                       QStringLiteral("stopAction"), steer(&RunSession::stopAndSave));
 }
@@ -167,6 +169,8 @@ void MainWindow::makeMenus() {
   run->addActions({m_startAction, m_startDetachedAction});
   run->addSeparator();
   run->addActions({m_pauseAction, m_continueAction, m_checkpointAction, m_stopAction});
+  run->addSeparator();
+  run->addAction(m_exportAction);
   QMenu* view = menuBar()->addMenu(tr("&View"));
   view->addActions(m_pageActions->actions());
   view->addSeparator();
@@ -278,6 +282,8 @@ void MainWindow::updateActions() {
   m_continueAction->setEnabled(paused);
   m_checkpointAction->setEnabled(steerable);
   m_stopAction->setEnabled(steerable);
+  m_exportAction->setEnabled(session && session->feed().isLocal() && session->feed().hasFolder() &&
+                             session->stepOfCheckpoint() >= 0);
 }
 
 void MainWindow::updateTitle() {

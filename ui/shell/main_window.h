@@ -104,6 +104,7 @@ class MainWindow final : public QMainWindow {
   QAction* m_continueAction;
   QAction* m_checkpointAction;
   QAction* m_stopAction;
+  QAction* m_exportAction;
 };
 
 } // namespace millrace::ui

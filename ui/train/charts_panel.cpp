@@ -77,7 +77,7 @@ ChartsPanel::ChartsPanel(QWidget* parent)
   m_smoothing->setRange(0, smoothingSteps);
   m_smoothing->setMaximumWidth(160);
   m_smoothing->setAccessibleName(tr("Smoothing"));
-  auto* smoothingLabel = new QLabel(tr("Smoothi&ng:"));
+  auto* smoothingLabel = new QLabel(tr("S&moothing:"));
   smoothingLabel->setBuddy(m_smoothing);
   auto* logarithmic = new QCheckBox(tr("&Logarithmic loss"));
   logarithmic->setObjectName(QStringLiteral("logLoss"));

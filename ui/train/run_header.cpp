@@ -173,13 +173,10 @@ RunHeader::RunHeader(QWidget* parent)
                                QStringLiteral("resumeDetachedButton"));
   m_reconnect = addButton(tr("Reconnec&t now"), QStringLiteral("remote"), tr("Try again at once"),
                           QStringLiteral("reconnectButton"));
-  m_export = addButton(tr("Export &model…"), QStringLiteral("export"),
-                       tr("Write the model of a checkpoint as a folder that other programs load"),
-                       QStringLiteral("exportButton"));
   m_folder = addButton(tr("&Open folder"), QStringLiteral("folder"), tr("Show the run's files"),
                        QStringLiteral("folderButton"));
-  for (QPushButton* button : {m_pause, m_continue, m_checkpoint, m_stop, m_discard, m_resumeRun, m_resumeDetached,
-                              m_reconnect, m_export, m_folder})
+  for (QPushButton* button :
+       {m_pause, m_continue, m_checkpoint, m_stop, m_discard, m_resumeRun, m_resumeDetached, m_reconnect, m_folder})
     buttons->addWidget(button);
 
   // They take each other's place: what stands beside them stays.
@@ -200,7 +197,6 @@ RunHeader::RunHeader(QWidget* parent)
   connect(m_discard, &QPushButton::clicked, this, &RunHeader::askDiscard);
   connect(m_resumeRun, &QPushButton::clicked, this, &RunHeader::resumeRunRequested);
   connect(m_resumeDetached, &QPushButton::clicked, this, &RunHeader::resumeDetachedRequested);
-  connect(m_export, &QPushButton::clicked, this, &RunHeader::exportRequested);
   connect(m_folder, &QPushButton::clicked, this, &RunHeader::openFolderRequested);
   m_tick.setInterval(std::chrono::seconds(1));
   connect(&m_tick, &QTimer::timeout, this, &RunHeader::showFigures);
@@ -273,8 +269,6 @@ void RunHeader::showButtons() {
   m_resumeDetached->setVisible(session.canBeResumed());
   const bool unreached = link == FeedLink::Ended && !session.wasHeard();
   m_reconnect->setVisible((link == FeedLink::Reconnecting || unreached) && !session.feed().isLocal());
-  m_export->setVisible(session.feed().isLocal());
-  m_export->setEnabled(session.feed().hasFolder() && session.stepOfCheckpoint() >= 0);
   m_folder->setVisible(session.feed().isLocal());
   m_folder->setEnabled(session.feed().hasFolder());
 

@@ -27,7 +27,6 @@ class RunHeader final : public QWidget {
   void resumeRunRequested(); ///< an ended run is to go on, in this window
   void resumeDetachedRequested();
   void openFolderRequested();
-  void exportRequested();
   /// The button that had the focus is gone; no other should be pressed by whoever types on.
   void focusLost();
 
@@ -53,7 +52,6 @@ class RunHeader final : public QWidget {
   QPushButton* m_resumeRun;
   QPushButton* m_resumeDetached;
   QPushButton* m_reconnect;
-  QPushButton* m_export;
   QPushButton* m_folder;
   QTimer m_tick; ///< silence makes itself known by nothing
 };

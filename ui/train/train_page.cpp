@@ -41,7 +41,6 @@ TrainPage::TrainPage(QWidget* parent)
   connect(m_header, &RunHeader::resumeRunRequested, this, &TrainPage::resumeRunRequested);
   connect(m_header, &RunHeader::resumeDetachedRequested, this, &TrainPage::resumeDetachedRequested);
   connect(m_header, &RunHeader::openFolderRequested, this, &TrainPage::openFolderRequested);
-  connect(m_header, &RunHeader::exportRequested, this, &TrainPage::openExport);
   connect(m_header, &RunHeader::focusLost, this, &TrainPage::focusCharts);
   connect(m_charts, &ChartsPanel::exportFailed, this, &TrainPage::showProblem);
   connect(m_alerts, &AlertBar::dismissed, this, [this] {

@@ -35,6 +35,8 @@ class TrainPage final : public QWidget {
   void show(RunSession* session);
   RunSession* session() const { return m_session; }
   ChartsPanel& charts() { return *m_charts; }
+  /// Asks what to write of the run that is shown, for other programs.
+  void openExport();
   /// Where keys do no harm.
   void focusCharts();
 
@@ -51,7 +53,6 @@ class TrainPage final : public QWidget {
  private:
   QWidget* makeEmptyPage();
   QWidget* makeRunPage();
-  void openExport();
   void showProblem(const QString& message);
   void stateChanged();
   std::pair<RunState, FeedLink> stateShown() const;

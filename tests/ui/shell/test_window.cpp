@@ -195,8 +195,8 @@ class TestWindow : public QObject {
              0);
     Desk desk(folder.path());
     desk.open().open(directory);
-    TRY(desk.isEnabled("exportButton"));
-    desk.click("exportButton");
+    TRY(desk.find<QAction>("exportAction")->isEnabled());
+    desk.find<QAction>("exportAction")->trigger();
     TRY(desk.find<QDialog>("exportDialog"));
     auto* checkpoints = desk.find<QComboBox>("exportCheckpoint");
     TRY(checkpoints->count() >= 4); // newest, best, and those that are kept
