@@ -15,7 +15,7 @@ PathField::PathField(const ProjectField& field, ProjectDocument& project, const 
       m_chooser(chooser),
       m_title(fieldLabel(field.key)),
       m_edit(new QLineEdit(this)),
-      m_browse(new QPushButton(field.key == "data.chat.template" ? tr("Bro&wse...") : tr("&Browse..."), this)) {
+      m_browse(new QPushButton(field.key == "data.chat.template" ? tr("Brows&e...") : tr("&Browse..."), this)) {
   auto* layout = new QHBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(m_edit, 1);
