@@ -2,6 +2,7 @@
 // QT_SCALE_FACTOR says.   ui_screenshots FOLDER
 #include "app/program.h"
 #include "bridge/text.h"
+#include "configure/form_section.h"
 #include "configure/project_document.h"
 #include "configure/project_form.h"
 #include "shell/can_i_train.h"
@@ -15,7 +16,9 @@
 
 #include <QApplication>
 #include <QComboBox>
+#include <QDialog>
 #include <QLabel>
+#include <QListWidget>
 #include <QPushButton>
 #include <QSettings>
 #include <QTabWidget>
@@ -139,6 +142,9 @@ void trainStates(Album& album, const QString& theme) {
     run.feed->end();
     page.findChild<QTabWidget*>("runTabs")->setCurrentIndex(0);
     album.take(page, theme + "-train-finished");
+    page.openExport();
+    album.take(*page.findChild<QDialog*>("exportDialog"), theme + "-export");
+    page.findChild<QDialog*>("exportDialog")->close();
     page.show(nullptr);
   }
   {
@@ -231,6 +237,14 @@ void windowStates(Album& album, const QString& theme, Theme& colors, const QStri
   QTest::qWait(3000);
   takeNarrow("-configure-narrow");
   album.take(window, theme + "-configure-quickstart");
+  auto* form = window.findChild<ProjectForm*>();
+  auto* sections = form->findChild<QListWidget*>(QString(), Qt::FindDirectChildrenOnly);
+  for (int section = 0; section < sections->count(); ++section) {
+    sections->setCurrentRow(section);
+    for (FormSection* each : form->findChildren<FormSection*>()) each->unfold();
+    album.take(window, QStringLiteral("%1-configure-section-%2").arg(theme).arg(section + 1));
+  }
+  sections->setCurrentRow(0);
   window.document().setValue("training.micro_batch", 100'000'000);
   QTest::qWait(1500);
   album.take(window, theme + "-configure-wrong");
