@@ -89,6 +89,7 @@ TextField::TextField(const ProjectField& field, ProjectDocument& project, QWidge
     m_suggestions = new QComboBox(this);
     m_suggestions->setEditable(true);
     m_suggestions->setInsertPolicy(QComboBox::NoInsert);
+    m_suggestions->setMinimumContentsLength(12); // what stands in it may be longer than what is suggested
     for (const std::string& word : field.words) m_suggestions->addItem(QString::fromStdString(word));
     m_suggestions->setCurrentIndex(-1);
     m_edit = m_suggestions->lineEdit();

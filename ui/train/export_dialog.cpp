@@ -106,6 +106,7 @@ ExportDialog::ExportDialog(const QString& run, const QString& name, QWidget* par
   connect(&m_export, &ModelExport::failed, this, [this](const QString& message, bool cancelled) {
     showProblem(cancelled ? tr("The export was given up; nothing is left of it.") : message);
   });
+  m_folder->setFocus();
   readRun();
   updateButtons();
 }
