@@ -126,7 +126,7 @@ Result<Dataset> openDataset(FileSystem& files, ThreadPool& pool, Log& log, const
   std::vector<std::unique_ptr<SeriesTokenizer>> tokenizers;
   for (SeriesTask& task : tasks)
     tokenizers.push_back(std::make_unique<SeriesTokenizer>(pool, log, tokenizer, std::move(task), hurried));
-  dataset.m_feed = std::make_unique<DataFeed>(std::move(tokenizers));
+  dataset.m_feed = std::make_unique<DataFeed>(std::move(tokenizers), log);
   return dataset;
 }
 
