@@ -371,6 +371,25 @@ class TestTokenizer : public QObject {
     }
   }
 
+  void aTextGrowsWithinBounds_data() {
+    QTest::addColumn<QString>("normalizer");
+    QTest::newRow("a text") << R"({"type": "Replace", "pattern": {"String": "a"}, "content": "%1"})";
+    QTest::newRow("a pattern") << R"({"type": "Replace", "pattern": {"Regex": "a"}, "content": "%1"})";
+    QTest::newRow("again and again") << R"({"type": "Sequence", "normalizers": [%2]})";
+  }
+  void aTextGrowsWithinBounds() {
+    QFETCH(QString, normalizer);
+    normalizer.replace("%1", QString(1000, 'b'));
+    normalizer.replace(
+        "%2", QStringList(40, R"({"type": "Replace", "pattern": {"String": "a"}, "content": "aa"})").join(','));
+    Json file = smallFile({"a", "b"}, {});
+    file["normalizer"] = Json::parse(normalizer.toStdString());
+    const Tokenizer tokenizer = valueOrThrow(load(file));
+    const auto refused = tokenizer.encode(std::string(100'000, 'a'), false);
+    QVERIFY(!refused);
+    QVERIFY2(refused.error().message.find("64 times") != std::string::npos, refused.error().message.c_str());
+  }
+
   void unknownCharacters() {
     Json file = smallFile({"a", "b"}, {{"a", "b"}});
     QVERIFY(tokensOf(valueOrThrow(load(file)), "aXYb") == (std::vector<std::string>{"ab"})); // dropped
