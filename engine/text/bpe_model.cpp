@@ -93,8 +93,7 @@ Result<BpeModel> BpeModel::build(std::vector<std::pair<std::string, std::int32_t
   return model;
 }
 
-/// Errs towards joining: between other characters than ASCII and the mark, and where it is not what a text shows that
-/// merges.
+/// Errs towards joining, which costs time alone: other characters than ASCII and the mark join with nearly everything.
 void BpeModel::findJoins(const std::vector<std::pair<std::string, std::string>>& merges) {
   const bool hasMark = idOf(wordMark).has_value();
   const auto classOf = [&](std::string_view side, bool last) -> std::size_t {

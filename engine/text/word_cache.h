@@ -15,7 +15,7 @@ namespace millrace {
 template <std::size_t LongestPiece, std::size_t MostIds, std::size_t Slots>
 class PieceCache {
  public:
-  /// The ids of a piece, nothing where it is not here.
+  /// A piece and its ids.
   struct alignas(64) Entry {
     std::uint8_t length = 0; ///< 0: nothing here
     std::uint8_t count = 0;
