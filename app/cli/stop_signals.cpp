@@ -1,6 +1,7 @@
 #include "stop_signals.h"
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <poll.h>
@@ -11,6 +12,12 @@
 #include <utility>
 
 namespace millrace::cli {
+
+namespace {
+/// What stops a whole group of processes, and whoever passes signals on, may send one more than once: signals so close
+/// together are one.
+constexpr std::chrono::seconds oneSignal{1};
+} // namespace
 
 StopSignals::StopSignals() {
   std::signal(SIGHUP, SIG_IGN);
@@ -36,13 +43,17 @@ StopSignals::~StopSignals() {
 
 void StopSignals::deliver(std::function<void()> onSignal) {
   m_thread = std::thread([this, onSignal = std::move(onSignal)] {
+    using Clock = std::chrono::steady_clock;
+    auto last = Clock::now() - 2 * oneSignal;
     while (true) {
       pollfd polled[] = {{m_signals, POLLIN, 0}, {m_end, POLLIN, 0}};
       if (::poll(polled, 2, -1) < 0 && errno != EINTR) return;
       if (polled[1].revents) return;
       if (!polled[0].revents) continue;
       signalfd_siginfo signal = {};
-      if (::read(m_signals, &signal, sizeof signal) == sizeof signal) onSignal();
+      if (::read(m_signals, &signal, sizeof signal) != sizeof signal || Clock::now() - last < oneSignal) continue;
+      last = Clock::now();
+      onSignal();
     }
   });
 }

@@ -87,12 +87,18 @@ std::string ChatRenderer::renderLine(std::string_view line, bool ranges, const s
 
 Result<std::string> ChatRenderer::renderPrompt(std::span<const ChatMessage> messages) const {
   if (!m_implementation->chat) return badInput(m_implementation->problem);
-  Json variables{{"messages", Json::array()}, {"add_generation_prompt", true}};
+  // Templates ask whether there are tools and documents; as in training there are none.
+  Json variables{
+      {"messages", Json::array()}, {"add_generation_prompt", true}, {"tools", nullptr}, {"documents", nullptr}};
   for (const ChatMessage& message : messages)
     variables["messages"].push_back({{"role", message.role}, {"content", message.content}});
   auto rendered = m_implementation->chat->render(variables);
   if (!rendered) return badInput(describeTemplateFault(rendered.error(), m_implementation->chat->where()));
   return std::move(rendered->text);
+}
+
+std::string ChatRenderer::turnEnd() const {
+  return m_implementation->chat ? m_implementation->chat->turnEnd() : std::string();
 }
 
 } // namespace millrace

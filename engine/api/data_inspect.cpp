@@ -5,6 +5,7 @@
 #include "data/row_judge.h"
 #include "run/run_preparation.h"
 #include "text/bpe_trainer.h"
+#include "text/text_stream.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -174,8 +175,10 @@ class Inspector {
     m_found.tokens += example.tokensInAll;
     m_found.learntTokens += example.learnt;
     if (m_found.examples.size() >= m_options.examples) return;
+    const std::span<const std::int32_t> all(ids);
     for (std::size_t i = 0; i < std::min(ids.size(), m_options.tokensOfExample); ++i)
-      example.tokens.push_back({ids[i], tokenizer.decode(std::span(ids).subspan(i, 1), false), learnt[i]});
+      example.tokens.push_back(
+          {ids[i], continuationText(tokenizer, all.first(i), all.subspan(i, 1), false), learnt[i]});
     m_found.examples.push_back(std::move(example));
   }
 

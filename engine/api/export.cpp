@@ -84,7 +84,9 @@ class Exporter {
     const bool described = std::any_of(companions.begin(), companions.end(),
                                        [](const auto& file) { return file.name == "tokenizer_config.json"; });
     MILLRACE_CHECK(writeTokenizer(described, exported));
-    for (const CheckpointFile& file : companions) MILLRACE_CHECK(writeText(file.name, file.text, exported));
+    for (const CheckpointFile& file : companions)
+      MILLRACE_CHECK(
+          writeText(file.name, file.name == "generation_config.json" ? withEndTokens(file.text) : file.text, exported));
     MILLRACE_CHECK(writeText("config.json", configFromModelSpec(m_spec, m_type.configName).dump(2) + "\n", exported));
     return m_files.syncDirectory(m_folder);
   }
@@ -124,6 +126,22 @@ class Exporter {
     MILLRACE_CHECK(writeText("tokenizer.json", *m_source.tokenizerText(), exported));
     if (described) return {};
     return writeText("tokenizer_config.json", tokenizerConfig(tokenizer, m_spec), exported);
+  }
+
+  /// Generation settings that stop at fewer tokens than the config names, as after learning to end a turn, are given
+  /// the others too; any other text stays as it is.
+  std::string withEndTokens(const std::string& text) const {
+    auto json = parseJson(text, "generation_config.json");
+    if (!json || !json->is_object() || !json->contains("eos_token_id")) return text;
+    Json& given = (*json)["eos_token_id"];
+    if (!given.is_number_integer() && !given.is_array()) return text;
+    Json all = given.is_array() ? given : Json::array({given});
+    const std::size_t before = all.size();
+    for (const std::int64_t id : m_spec.eosTokens)
+      if (std::find(all.begin(), all.end(), Json(id)) == all.end()) all.push_back(id);
+    if (all.size() == before) return text;
+    given = std::move(all);
+    return json->dump(2) + "\n";
   }
 
   Status writeText(const std::string& name, std::string_view text, ExportedModel& exported) {

@@ -135,10 +135,14 @@ Result<GeneratedText> TextGenerator::generate(std::string_view prompt, const Sam
 
     request.prompt = ids;
     request.tokens = options.tokens;
-    request.endTokens = self.endTokens;
+    std::vector<std::int32_t> endTokens = self.endTokens;
+    for (const std::string& text : options.stop)
+      if (const auto id = self.tokenizer.idOf(text); id && self.tokenizer.isSpecial(*id)) endTokens.push_back(*id);
+    request.endTokens = endTokens;
     request.seed = options.seed;
     GeneratedText generated;
     TextStream stream(self.tokenizer, true);
+    stream.begin(ids);
     const auto emit = [&](const std::string& text) {
       generated.text += text;
       return (text.empty() || !piece || piece(text)) && !stops.found();

@@ -153,9 +153,14 @@ Path newRunDirectory(FileSystem& files, const Path& folder, const Project& proje
   char time[32];
   std::strftime(time, sizeof time, "%Y%m%d-%H%M%S", &utc);
   const std::string name = fmt::format("{}-{}", project.name, time);
-  Path path = folder / name;
-  for (int number = 2; files.exists(path); ++number) path = folder / fmt::format("{}-{}", name, number);
-  return path;
+  const auto taken = files.list(folder);
+  if (!taken) return folder / name; // it is not there, or whoever makes the run is told why it cannot be looked at
+  const auto isFree = [&](const std::string& candidate) {
+    return std::find(taken->begin(), taken->end(), candidate) == taken->end();
+  };
+  std::string candidate = name;
+  for (int number = 2; !isFree(candidate); ++number) candidate = fmt::format("{}-{}", name, number);
+  return folder / candidate;
 }
 
 Result<StartDecision> decideStart(FileSystem& files, const Path& run, const Project& project) {

@@ -1,6 +1,6 @@
 #include "api/saved_model.h"
 
-#include "base/hash.h"
+#include "checkpoint/checkpoint_reader.h"
 #include "checkpoint/checkpoint_store.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/shards.h"
@@ -21,25 +21,6 @@ constexpr const char* configName = "config.json";
 constexpr const char* tokenizerName = "tokenizer.json";
 constexpr int looksAtARun = 20; ///< to look at a run whose checkpoints change
 
-Status verifyFile(FileSystem& files, const Path& path, const ManifestFile& entry) {
-  if (!files.exists(path)) return badInput(fmt::format("{}: missing, the manifest names it", path.string()));
-  MILLRACE_TRY(const auto file, files.open(path, OpenMode::Read));
-  MILLRACE_TRY(const Bytes size, file->size());
-  if (size != entry.size)
-    return badInput(fmt::format("{}: is {} bytes long, the manifest says {}: the file is damaged", path.string(), size,
-                                entry.size));
-  Hasher128 hasher;
-  std::vector<std::byte> piece;
-  for (Bytes at = 0; at < size; at += static_cast<Bytes>(piece.size())) {
-    piece.resize(static_cast<std::size_t>(std::min<Bytes>(4 * MiB, size - at)));
-    MILLRACE_CHECK(file->read(piece, at));
-    hasher.update(piece);
-  }
-  if (hasher.hex() == entry.xxh3) return {};
-  return badInput(fmt::format("{}: checksum is {}, the manifest says {}: the file is damaged", path.string(),
-                              hasher.hex(), entry.xxh3));
-}
-
 /// Everything in a checkpoint except the moments, which use without training does not read. The step.
 Result<std::int64_t> verifyForUse(FileSystem& files, const Path& folder) {
   MILLRACE_TRY(const Manifest manifest, readManifest(files, folder));
@@ -52,7 +33,7 @@ Result<std::int64_t> verifyForUse(FileSystem& files, const Path& folder) {
     return badInput(
         fmt::format("{}: has no config.json, which says what model its tensors belong to", folder.string()));
   for (const ManifestFile& entry : manifest.files)
-    if (!isMoments(entry.name)) MILLRACE_CHECK(verifyFile(files, folder / entry.name, entry));
+    if (!isMoments(entry.name)) MILLRACE_CHECK(verifyFile(files, folder, entry));
   return manifest.step;
 }
 

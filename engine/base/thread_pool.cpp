@@ -1,6 +1,8 @@
 #include "base/thread_pool.h"
 
 #include <algorithm>
+#include <fmt/format.h>
+#include <system_error>
 
 namespace millrace {
 
@@ -20,10 +22,19 @@ struct ThreadPool::Job {
 };
 
 ThreadPool::ThreadPool(int threads) {
-  for (int i = 1; i < threads; ++i) m_workers.emplace_back([this] { work(); });
+  try {
+    for (int i = 1; i < threads; ++i) m_workers.emplace_back([this] { work(); });
+  } catch (const std::system_error& problem) { // a limit of processes or of memory
+    end();
+    throw std::system_error(problem.code(), fmt::format("{} threads cannot be started", threads));
+  }
 }
 
 ThreadPool::~ThreadPool() {
+  end();
+}
+
+void ThreadPool::end() {
   {
     Lock lock(m_mutex);
     m_stopping = true;

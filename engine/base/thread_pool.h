@@ -40,6 +40,7 @@ class ThreadPool {
   using Call = void (*)(void* context, std::int64_t index);
   void run(std::int64_t count, Call call, void* context);
   void work();
+  void end();
   static void execute(Job& job);
 
   Mutex m_mutex;

@@ -201,4 +201,17 @@ Result<TrainerState> loadCheckpoint(FileSystem& files, const Path& folder, Train
   return FolderReader(files, folder, &state.blocks(), &state).read();
 }
 
+Status verifyFile(FileSystem& files, const Path& folder, const ManifestFile& entry) {
+  MILLRACE_TRY(CheckedStream stream, CheckedStream::open(files, folder, entry));
+  std::vector<std::byte> buffer;
+  return stream.finish(buffer);
+}
+
+Status verifySmallFiles(FileSystem& files, const Path& folder, Bytes most) {
+  MILLRACE_TRY(const Manifest manifest, readManifest(files, folder));
+  for (const ManifestFile& entry : manifest.files)
+    if (entry.size <= most) MILLRACE_CHECK(verifyFile(files, folder, entry));
+  return {};
+}
+
 } // namespace millrace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/file.h"
+#include "checkpoint/manifest.h"
 #include "checkpoint/trainer_state.h"
 #include "checkpoint/training_state.h"
 
@@ -17,5 +18,10 @@ Result<TrainerState> verifyCheckpoint(FileSystem& files, const Path& folder,
 /// The same, and fills the state on the way (one pass, one piece of 4 MiB in memory). After a failure the contents of
 /// the state are unspecified: load another checkpoint or give up.
 Result<TrainerState> loadCheckpoint(FileSystem& files, const Path& folder, TrainingState& state);
+
+/// Whether a file of a checkpoint's folder is the one that was saved; BadInput names what differs.
+Status verifyFile(FileSystem& files, const Path& folder, const ManifestFile& entry);
+/// The same of a checkpoint's manifest and all of its files up to so many bytes.
+Status verifySmallFiles(FileSystem& files, const Path& folder, Bytes most);
 
 } // namespace millrace

@@ -155,8 +155,12 @@ Status CheckpointStore::rotate(int keep) {
   MILLRACE_TRY(const std::vector<CheckpointEntry> entries, list());
   std::vector<CheckpointEntry> stay, leave; // newest first
   const auto best = this->best();
+  int kept = 0;
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
-    const bool recent = entry - entries.rbegin() < std::max(1, keep);
+    // What has no manifest is no checkpoint to go on from, and takes no place of one.
+    const bool complete = readManifest(m_files, entry->path).has_value();
+    const bool recent = kept < std::max(1, keep);
+    if (complete && recent) ++kept;
     (recent || (best && best->step == entry->step) ? stay : leave).push_back(*entry);
   }
   if (leave.empty()) return {};

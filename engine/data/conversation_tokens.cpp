@@ -110,6 +110,11 @@ std::string ConversationTokens::fingerprint() const {
   return hasher.hex();
 }
 
+std::optional<std::int32_t> ConversationTokens::turnEnd() const {
+  const auto id = m_tokenizer->idOf(m_template.turnEnd());
+  return id && m_tokenizer->isSpecial(*id) ? id : std::nullopt;
+}
+
 std::vector<std::string> ConversationTokens::marksWithoutToken() const {
   const std::string_view source = m_template.source();
   std::vector<std::string> marks;

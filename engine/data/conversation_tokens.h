@@ -29,6 +29,8 @@ class ConversationTokens {
   /// Of all that decides the tokens of a conversation, apart from the tokenizer.
   std::string fingerprint() const;
   const ChatTemplate& chatTemplate() const { return m_template; }
+  /// The control token that ends an assistant's turn, where there is one.
+  std::optional<std::int32_t> turnEnd() const;
   /// Marks such as <|im_end|> that the template writes and the tokenizer has no token for: text like any other then.
   std::vector<std::string> marksWithoutToken() const;
 

@@ -76,6 +76,7 @@ Result<Dataset> openDataset(FileSystem& files, ThreadPool& pool, Log& log, const
   dataset.m_log = &log;
   dataset.m_validationFraction = spec.validationFraction;
   MILLRACE_TRY(dataset.m_endOfText, decideEndOfText(spec, tokenizer));
+  const std::vector<std::int32_t> prefix = textPrefix(tokenizer);
   std::vector<SeriesTask> tasks;
   std::shared_ptr<const ConversationTokens> chat;
   std::string identity;
@@ -91,6 +92,7 @@ Result<Dataset> openDataset(FileSystem& files, ThreadPool& pool, Log& log, const
       if (!chat) {
         MILLRACE_TRY(ConversationTokens made, ConversationTokens::create(files, spec.chat, tokenizer));
         chat = std::make_shared<const ConversationTokens>(std::move(made));
+        dataset.m_turnEnd = chat->turnEnd();
         if (const auto marks = chat->marksWithoutToken(); !marks.empty())
           log.warning("{} writes {}, for which the tokenizer has no token: learnt as plain text. Add them to "
                       "added_tokens of tokenizer.json, or choose another template (data.chat)",
@@ -102,9 +104,10 @@ Result<Dataset> openDataset(FileSystem& files, ThreadPool& pool, Log& log, const
     task.badRowLimit = spec.badRowLimit;
     task.limits = spec.shards;
     task.endOfText = dataset.m_endOfText;
-    const std::string key = hashOf(fmt::format("{} {} {} {} {} {} {}", task.identity.hash, tokenizer.fingerprint(),
-                                               dataset.m_endOfText, spec.shards.tokens, spec.shards.documents,
-                                               spec.shards.ranges, task.chat ? task.chat->fingerprint() : ""));
+    const std::string key =
+        hashOf(fmt::format("{} {} {} {} {} {} {} {}", task.identity.hash, tokenizer.fingerprint(), dataset.m_endOfText,
+                           fmt::join(prefix, ","), spec.shards.tokens, spec.shards.documents, spec.shards.ranges,
+                           task.chat ? task.chat->fingerprint() : ""));
     task.series = std::make_shared<ShardSeries>(files, spec.cacheDirectory / key, key, tokenizer.vocabularySize(),
                                                 spec.validationFraction);
     dataset.m_series.push_back(task.series);

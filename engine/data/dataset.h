@@ -38,6 +38,8 @@ class Dataset {
   /// See DatasetSummary::fingerprint; known from the beginning.
   const std::string& fingerprint() const { return m_fingerprint; }
   std::int32_t endOfText() const { return m_endOfText; }
+  /// Where there are conversations: the control token that ends what an assistant says, if one does.
+  std::optional<std::int32_t> turnEnd() const { return m_turnEnd; }
   /// Of all that is tokenized so far.
   DatasetSummary summary() const;
   bool complete() const;
@@ -66,6 +68,7 @@ class Dataset {
   std::vector<double> m_weights; ///< of the series, where they are drawn from by weight
   std::shared_ptr<const std::vector<std::int32_t>> m_tokenBytes;
   std::int32_t m_endOfText = 0;
+  std::optional<std::int32_t> m_turnEnd;
   double m_validationFraction = 0;
   std::string m_fingerprint;
   Log* m_log = nullptr;

@@ -30,11 +30,14 @@ struct TokenizedRecord {
   ConversationCounts counts;
 };
 
+/// What the tokenizer puts in front of a text ("<s>"): every document begins with it, as what a model is prompted with
+/// does.
+std::vector<std::int32_t> textPrefix(const Tokenizer& tokenizer);
+
 class DocumentTokens {
  public:
   /// chat: null where no source holds conversations.
-  DocumentTokens(const Tokenizer& tokenizer, std::shared_ptr<const ConversationTokens> chat)
-      : m_tokenizer(tokenizer), m_chat(std::move(chat)) {}
+  DocumentTokens(const Tokenizer& tokenizer, std::shared_ptr<const ConversationTokens> chat);
 
   /// Errors end the run: the tokenizer cannot cope with the text. The set is not known here.
   Result<TokenizedRecord> tokenize(const SourceDocument& document) const;
@@ -42,6 +45,7 @@ class DocumentTokens {
  private:
   const Tokenizer& m_tokenizer;
   std::shared_ptr<const ConversationTokens> m_chat;
+  const std::vector<std::int32_t> m_prefix;
 };
 
 } // namespace millrace

@@ -22,6 +22,20 @@ std::string likelySetting(const std::map<std::string, RowField>& fields) {
     if (is(field, RowField::Kind::List)) return fmt::format("; set format to {}, which '{}' looks like", format, field);
   if (is("instruction", RowField::Kind::Text) && is("output", RowField::Kind::Text))
     return "; set format to alpaca, which 'instruction' and 'output' look like";
+  // A question with its answer: taking the longer of the two alone would be learning something else.
+  using Pair = std::pair<const char*, const char*>;
+  for (const auto& [asked, answered] : {Pair{"prompt", "completion"},
+                                        {"prompt", "response"},
+                                        {"instruction", "response"},
+                                        {"question", "answer"},
+                                        {"prompt", "chosen"},
+                                        {"chosen", "rejected"},
+                                        {"input", "output"}})
+    if (fields.contains(asked) && fields.contains(answered))
+      return fmt::format("; '{}' and '{}' look like what is asked and answered: make lines of {{\"messages\": "
+                         "[{{\"role\": \"user\", \"content\": ...}}, {{\"role\": \"assistant\", \"content\": "
+                         "...}}]}} of them",
+                         asked, answered);
   const std::string* likely = nullptr;
   std::size_t longest = 0;
   for (const auto& [name, field] : fields)
@@ -34,9 +48,10 @@ std::string likelySetting(const std::map<std::string, RowField>& fields) {
 
 Status RowJudge::count(std::size_t file, std::int64_t line, const std::string& problem) {
   ++m_bad;
-  if (m_bad <= rowsInLog) m_log.warning("{}:{}: row skipped: {}", m_sources[file].path.string(), line, problem);
+  if (m_bad <= std::min(rowsInLog, m_limit))
+    m_log.warning("{}:{}: row skipped: {}", m_sources[file].path.string(), line, problem);
   if (m_bad > m_limit)
-    return badInput(fmt::format("{}:{}: {}; that is unusable row {}, and the limit is {}",
+    return badInput(fmt::format("{}:{}: {}; that is unusable row {}, and the limit is {} (data.bad_rows)",
                                 m_sources[file].path.string(), line, problem, formatCount(m_bad),
                                 formatCount(m_limit)));
   return {};

@@ -3,8 +3,13 @@
 #include "data/token_shard_format.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
 #include <cstring>
 #include <fmt/format.h>
+#include <string_view>
 #include <unistd.h>
 
 namespace millrace {
@@ -28,12 +33,40 @@ TokenShardWriter::~TokenShardWriter() {
   (void)m_files->remove(m_partial); // best effort: the name says that it is partial
 }
 
+namespace {
+constexpr std::string_view partialEnding = ".partial";
+constexpr std::chrono::hours abandoned{1}; ///< not written to for so long, and its process is not there
+
+/// What killed programs left. Those of other machines, whose processes cannot be seen, are told by their age too.
+void removeAbandoned(FileSystem& files, const Path& folder) {
+  const auto names = files.list(folder);
+  if (!names) return;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  for (const std::string& name : *names) {
+    if (!name.ends_with(partialEnding)) continue;
+    const std::string stem = name.substr(0, name.size() - partialEnding.size());
+    const std::size_t dot = stem.rfind('.');
+    pid_t process = 0;
+    if (dot == std::string::npos) continue;
+    const char* const end = stem.data() + stem.size();
+    const auto [stop, problem] = std::from_chars(stem.data() + dot + 1, end, process);
+    if (problem != std::errc() || stop != end || process <= 0) continue;
+    if (::kill(process, 0) == 0 || errno != ESRCH) continue;
+    const auto file = files.open(folder / name, OpenMode::Read);
+    const auto modified = file ? (*file)->modified() : tl::unexpected<Error>(file.error());
+    if (modified && now - std::chrono::nanoseconds(*modified) > abandoned)
+      (void)files.remove(folder / name); // best effort: it only takes room
+  }
+}
+} // namespace
+
 Result<TokenShardWriter> TokenShardWriter::create(FileSystem& files, const Path& path, std::string key,
                                                   std::int64_t vocabularySize) {
   if (key.size() != sizeof Footer::key) return failed(fmt::format("the cache key '{}' is not 32 digits", key));
   // Two programs may tokenize the same data at once; each writes its own file, and either is good.
   Path partial = path;
-  partial += fmt::format(".{}.partial", ::getpid());
+  partial += fmt::format(".{}{}", ::getpid(), partialEnding);
+  removeAbandoned(files, path.parent_path());
   MILLRACE_TRY(auto file, files.open(partial, OpenMode::Create));
   TokenShardWriter writer(files, path, std::move(partial), std::move(file), std::move(key),
                           tokenBytesFor(vocabularySize));

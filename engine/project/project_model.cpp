@@ -37,6 +37,12 @@ Status growVocabulary(FileSystem& files, const Project& project, ModelSpec& spec
   const auto* folder = std::get_if<ModelFolder>(&project.model);
   if (!folder) return {};
   Path path = folder->folder / "tokenizer.json";
+  if (std::holds_alternative<TokenizerTraining>(project.tokenizer) && files.exists(path))
+    return badInput(
+        fmt::format("{} has a tokenizer of its own ({}), and to one that is newly trained every token would "
+                    "mean something else: remove tokenizer.train",
+                    folder->folder.string(), path.filename().string()),
+        "tokenizer.train");
   if (const auto* file = std::get_if<TokenizerFile>(&project.tokenizer)) path = file->file;
   // Whoever needs the tokenizer says that it is missing, and why a trained one cannot go with this model.
   if (std::holds_alternative<TokenizerTraining>(project.tokenizer) || !files.exists(path)) return {};

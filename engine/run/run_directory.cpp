@@ -44,6 +44,17 @@ bool isRun(FileSystem& files, const Path& path) {
   return files.exists(RunDirectory(path).runFile());
 }
 
+namespace {
+/// Neither a step nor a checkpoint would be lost with it: it was refused before it could train.
+bool neverTrained(FileSystem& files, const RunDirectory& directory) {
+  const auto last = lastMetrics(files, directory.metrics());
+  if (!last || *last) return false;
+  if (!files.exists(directory.checkpoints())) return true;
+  const auto saved = files.list(directory.checkpoints());
+  return saved && saved->empty();
+}
+} // namespace
+
 Result<OwnedRun> createRun(FileSystem& files, const Path& path, ExistingRun existing) {
   const RunDirectory directory(path);
   MILLRACE_CHECK(files.createDirectories(path));
@@ -57,11 +68,12 @@ Result<OwnedRun> createRun(FileSystem& files, const Path& path, ExistingRun exis
   const auto refuse = [&] {
     const auto last = lastMetrics(files, directory.metrics());
     const std::string progress = last && *last ? fmt::format(" of {} steps", formatCount((*last)->step)) : "";
-    return badInput(fmt::format("{}: holds a run{} already: resume it, choose another folder, or ask to replace it",
+    return badInput(fmt::format("{}: holds a run{} already: resume it, choose another folder, or ask to replace it "
+                                "(--replace)",
                                 path.string(), progress));
   };
   // Before the lock as well, since taking it overwrites what the owner's record says about the old run.
-  const bool kept = existing == ExistingRun::Refuse;
+  const bool kept = existing == ExistingRun::Refuse && !neverTrained(files, directory);
   if (kept && isRun(files, path) && !probeOwner(directory.owner()).live) return refuse();
   MILLRACE_CHECK(makePrivate(path));
   MILLRACE_TRY(auto owner, OwnerLock::acquire(directory.owner()));

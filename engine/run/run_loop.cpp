@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "run/run_charts.h"
+#include "text/text_stream.h"
 #include "train/evaluator.h"
 #include "train/sampler.h"
 
@@ -395,11 +396,11 @@ Status RunLoop::sampleNow() {
       if (m_requests.stopping()) return failure(ErrorKind::Interrupted, "stopped while sampling");
       const std::vector<float> logits = runner.nextLogits(tokens);
       MILLRACE_TRY(const std::int32_t token, sampler.sample(logits));
-      if (token == end || token >= m_run.tokenizer->vocabularySize()) break;
+      if (token == end || token == m_run.dataset->turnEnd() || token >= m_run.tokenizer->vocabularySize()) break;
       tokens.push_back(token);
     }
-    (void)report(
-        Sample{prompt, m_run.tokenizer->decode(std::span(tokens).subspan(std::min(given, tokens.size())), true)});
+    const std::span<const std::int32_t> all(tokens);
+    (void)report(Sample{prompt, continuationText(*m_run.tokenizer, all.first(given), all.subspan(given), true)});
   }
   m_run.state.sampledStep = m_run.state.step;
   return {};

@@ -2,6 +2,7 @@
 
 #include "base/atomic_file.h"
 #include "base/hash.h"
+#include "checkpoint/checkpoint_reader.h"
 #include "data/conversation_tokens.h"
 #include "data/source_files.h"
 #include "hardware/detect.h"
@@ -147,9 +148,6 @@ class Preparation {
           "the tokenizer has {} tokens, the model's vocab_size is {}: they do not belong together, or the model "
           "needs more rows",
           tokenizer.vocabularySize(), m_description.spec.vocabulary));
-    ModelSpec named = m_description.spec;
-    nameControlTokens(named, tokenizer);
-    m_run.configText = configFromModelSpec(named, "float32").dump(2) + "\n";
     m_run.tokenizer = std::make_unique<Tokenizer>(std::move(tokenizer));
     return {};
   }
@@ -167,6 +165,12 @@ class Preparation {
       m_say("a length in epochs is known when all data is tokenized: waiting for it");
       MILLRACE_CHECK(m_run.dataset->waitUntilComplete(progress()));
     }
+    ModelSpec named = m_description.spec;
+    nameControlTokens(named, *m_run.tokenizer);
+    const auto turnEnd = m_run.dataset->turnEnd(); // who has learnt to end a turn is to be heard
+    if (turnEnd && std::find(named.eosTokens.begin(), named.eosTokens.end(), *turnEnd) == named.eosTokens.end())
+      named.eosTokens.push_back(*turnEnd);
+    m_run.configText = configFromModelSpec(named, "float32").dump(2) + "\n";
     // What is wrong with the data is told before memory is taken; the rest is tokenized while the run trains.
     MILLRACE_CHECK(m_run.source->seek({}));
     MILLRACE_CHECK(tellData(m_run, m_log));
@@ -312,12 +316,30 @@ DataSpec dataSpecOf(const Project& project) {
 
 DataSpec dataSpecOf(const RunDescription& description) {
   DataSpec spec = dataSpecOf(description.project);
-  if (!description.companionFolder.empty()) {
-    spec.chat.chatTemplate = {};
+  // A template that is the project's own choice stays where that says.
+  if (!description.companionFolder.empty() && !spec.chat.chatTemplate.model.empty())
     spec.chat.chatTemplate.model = description.companionFolder;
-  }
   return spec;
 }
+
+namespace {
+
+/// Where the model has been trained with another tokenizer: how many of its tokens mean something else in this one.
+std::string otherTokens(FileSystem& files, const Tokenizer& tokenizer, const Path& path, const Path& model) {
+  const Path own = model / "tokenizer.json";
+  if (!files.exists(own)) return {};
+  const auto trained = Tokenizer::load(files, own);
+  if (!trained) return {};
+  std::int64_t other = 0;
+  for (std::int32_t id = 0; id < trained->vocabularySize(); ++id)
+    if (const auto token = trained->token(id); token && tokenizer.token(id) != token) ++other;
+  if (other == 0) return {};
+  return fmt::format("{}: {} of the {} tokens of the model's own tokenizer are others here, and mean nothing to its "
+                     "weights; leave tokenizer out to take {}",
+                     path.string(), formatCount(other), formatCount(trained->vocabularySize()), own.string());
+}
+
+} // namespace
 
 Result<RunDescription> describeRun(FileSystem& files, const Project& project, const std::string& source) {
   RunDescription description;
@@ -353,7 +375,9 @@ Result<RunDescription> describeRun(FileSystem& files, const Project& project, co
         std::holds_alternative<TokenizerFile>(project.tokenizer) ? "tokenizer.file" : "model.folder");
   MILLRACE_TRY(description.tokenizer, readTextFile(files, tokenizer, maximumTokenizerFile));
   MILLRACE_TRY(const Tokenizer checked, Tokenizer::parse(*description.tokenizer, tokenizer.string()));
-  (void)checked;
+  if (model && tokenizer != model->folder / "tokenizer.json")
+    if (std::string warning = otherTokens(files, checked, tokenizer, model->folder); !warning.empty())
+      description.warnings.push_back(std::move(warning));
   return description;
 }
 
@@ -397,9 +421,15 @@ Result<RunDescription> readRunDescription(FileSystem& files, const RunDirectory&
   MILLRACE_TRY(description.tokenizer, readTextFile(files, tokenizerCopy(directory), maximumTokenizerFile));
   Log log; // the run tells what is wrong with its checkpoints
   MILLRACE_TRY(const std::vector<CheckpointEntry> saved, CheckpointStore(files, directory.checkpoints(), log).list());
-  description.companions = saved.empty()
-                               ? companionsOf(files, description.project, description.warnings)
-                               : readCompanions(files, saved.back().path, saved.back().path, description.warnings);
+  const auto whole = std::find_if(saved.rbegin(), saved.rend(), [&](const CheckpointEntry& entry) {
+    return verifySmallFiles(files, entry.path, companionLimit).has_value();
+  });
+  if (whole == saved.rend()) {
+    description.companions = companionsOf(files, description.project, description.warnings);
+    return description;
+  }
+  description.companionFolder = whole->path;
+  description.companions = readCompanions(files, whole->path, whole->path, description.warnings);
   return description;
 }
 

@@ -26,6 +26,13 @@ std::size_t commonPrefix(std::string_view a, std::string_view b) {
   return same;
 }
 
+/// The length of the text's part up to where its last mark or word is complete: what two texts share may end in the
+/// middle of one.
+std::size_t wholeMarks(std::string_view text) {
+  const std::size_t end = text.find_last_of("> \t\r\n]:");
+  return end == std::string_view::npos ? 0 : end + 1;
+}
+
 std::size_t commonSuffix(std::string_view a, std::string_view b) {
   const std::size_t size = std::min(a.size(), b.size());
   return static_cast<std::size_t>(
@@ -110,8 +117,9 @@ class RangeFinder {
     const auto before = renderFirst(i, false);
     if (prompted && before && prompted->starts_with(*before) && m_text.starts_with(*before)) {
       // The prompt may hold more than the turn does, such as an empty thought; what both have is the prompt's.
-      const std::size_t shared = commonPrefix(std::string_view(m_text).substr(before->size()),
-                                              std::string_view(*prompted).substr(before->size()));
+      const std::string_view turn = std::string_view(m_text).substr(before->size());
+      const std::size_t shared =
+          wholeMarks(turn.substr(0, commonPrefix(turn, std::string_view(*prompted).substr(before->size()))));
       if (shared > 0) return before->size() + shared;
     }
     // The beginning alone cannot be rendered, or comes out differently: see what depends on the content.
@@ -146,11 +154,14 @@ class RangeFinder {
 
   /// contentEnd: where the content ends; tail: what stands behind it where the turn is the last one. White space behind
   /// the closing token is the template's; where there is no such token it ends the turn itself. What closes a turn only
-  /// where it is the last one closes nothing here.
+  /// where it is the last one closes nothing here: it may stand behind what closes every turn.
   std::size_t closedEnd(std::size_t contentEnd, std::string_view tail) const {
     const std::string_view token = jinja::stripRight(tail);
     const std::string_view closing = token.empty() ? tail : token;
-    return contentEnd + (std::string_view(m_text).substr(contentEnd).starts_with(closing) ? closing.size() : 0);
+    const std::string_view behind = std::string_view(m_text).substr(contentEnd);
+    if (behind.starts_with(closing)) return contentEnd + closing.size();
+    const std::string_view shared = behind.substr(0, commonPrefix(behind, closing));
+    return contentEnd + jinja::stripRight(shared.substr(0, wholeMarks(shared))).size();
   }
 
   /// The same by what stays behind the turn when the assistant says something else instead.

@@ -48,6 +48,22 @@ Result<Json> ChatTemplate::trainingVariables(const Json& variables) const {
   return all;
 }
 
+std::string ChatTemplate::turnEnd() const {
+  constexpr std::string_view said = "An answer.";
+  const Json conversation = {
+      {"messages", {{{"role", "user"}, {"content", "A question?"}}, {{"role", "assistant"}, {"content", said}}}}};
+  const auto chat = renderForTraining(conversation);
+  if (!chat || chat->assistant.empty()) return {};
+  const jinja::ByteRange turn = chat->assistant.back();
+  const std::string_view text = std::string_view(chat->text).substr(turn.begin, turn.end - turn.begin);
+  const std::size_t at = text.rfind(said);
+  if (at == std::string_view::npos) return {};
+  const std::string_view behind = text.substr(at + said.size());
+  const std::size_t begin = behind.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return {};
+  return std::string(behind.substr(begin, behind.find_last_not_of(" \t\r\n") + 1 - begin));
+}
+
 Result<std::string> ChatTemplate::renderText(const Json& variables) const {
   MILLRACE_TRY(const Json all, trainingVariables(variables));
   auto rendered = m_template.render(all, {}, trainingDay());

@@ -43,6 +43,10 @@ class ChatTemplate {
   /// The text of renderForTraining() alone, which takes less time.
   Result<std::string> renderText(const Json& variables) const;
 
+  /// What ends an assistant's turn behind what it says, without white space: "<|im_end|>". Empty where nothing does, or
+  /// it cannot be told.
+  std::string turnEnd() const;
+
   /// Variables that are there unless others of the name are given.
   const Json& defaults() const { return m_defaults; }
   void setDefault(const std::string& name, Json value) { m_defaults[name] = std::move(value); }

@@ -110,7 +110,10 @@ class StripAccents final : public Normalizer {
     std::string out;
     for (std::size_t at = 0; at < text.size();) {
       const int length = utf8Length(static_cast<unsigned char>(text[at]));
-      if (!isMark(readUtf8(text.data() + at, length))) out.append(text, at, static_cast<std::size_t>(length));
+      if (!isMark(readUtf8(text.data() + at, length)))
+        out.append(text, at, static_cast<std::size_t>(length));
+      else if (at == 0)
+        normalized.atStart = false;
       at += static_cast<std::size_t>(length);
     }
     text = std::move(out);

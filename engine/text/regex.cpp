@@ -32,6 +32,8 @@ PCRE2_SPTR units(std::string_view text) {
 // characters to it (and the digits of Latin-1 are, to Oniguruma), and \h is a hexadecimal digit to Oniguruma.
 constexpr std::string_view spaceSet = R"(\t-\r\x{85}\p{Z})";
 constexpr std::string_view wordSet = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE})";
+// Inside of [...] Oniguruma has the digits of Latin-1 as no word characters.
+constexpr std::string_view wordSetOfClass = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
 constexpr std::string_view hexSet = "0-9a-fA-F";
 
 /// Whether PCRE2 knows a script by this name.
@@ -106,7 +108,7 @@ class Translator {
     case 's':
     case 'w':
     case 'h':
-      set(c == 's' ? spaceSet : c == 'w' ? wordSet : hexSet, false);
+      set(c == 's' ? spaceSet : c == 'h' ? hexSet : m_inClass ? wordSetOfClass : wordSet, false);
       return {};
     case 'S':
     case 'W':
@@ -227,7 +229,7 @@ class Translator {
                                                                       {"upper", R"(\p{Uppercase})"},
                                                                       {"lower", R"(\p{Lowercase})"},
                                                                       {"space", spaceSet},
-                                                                      {"word", wordSet},
+                                                                      {"word", wordSetOfClass},
                                                                       {"xdigit", hexSet}};
     for (const auto& [known, members] : sets)
       if (known == name) {

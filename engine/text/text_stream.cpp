@@ -7,9 +7,20 @@
 
 namespace millrace {
 
+bool TextStream::shows(std::int32_t id) const {
+  return m_tokenizer.token(id).has_value() && !(m_skipSpecial && m_tokenizer.isSpecial(id));
+}
+
+void TextStream::begin(std::span<const std::int32_t> before) {
+  (void)finish();
+  const Tokenizer::Impl& parts = *m_tokenizer.m_impl;
+  if (parts.byteLevelDecoder) return;
+  const auto last = std::find_if(before.rbegin(), before.rend(), [this](std::int32_t id) { return shows(id); });
+  if (last != before.rend()) m_shown = {parts.shown[static_cast<std::size_t>(*last)]};
+}
+
 std::string TextStream::push(std::int32_t id) {
-  const auto token = m_tokenizer.token(id);
-  if (!token || (m_skipSpecial && m_tokenizer.isSpecial(id))) return {};
+  if (!shows(id)) return {};
   const Tokenizer::Impl& parts = *m_tokenizer.m_impl;
   if (parts.byteLevelDecoder) {
     m_bytes += parts.bytes[static_cast<std::size_t>(id)];
@@ -60,6 +71,15 @@ std::string TextStream::finish() {
   m_bytes.clear();
   m_shown.clear();
   return text;
+}
+
+std::string continuationText(const Tokenizer& tokenizer, std::span<const std::int32_t> before,
+                             std::span<const std::int32_t> tokens, bool skipSpecial) {
+  TextStream stream(tokenizer, skipSpecial);
+  stream.begin(before);
+  std::string text;
+  for (const std::int32_t id : tokens) text += stream.push(id);
+  return text + stream.finish();
 }
 
 } // namespace millrace

@@ -263,7 +263,7 @@ void TestSeriesTokenizer::goesOnWithCountsAndBadRows() {
         failed = !got;
         if (failed) {
           QVERIFY(got.error().message.find("/data/c.jsonl:") == 0);
-          QVERIFY(got.error().message.ends_with("that is unusable row 8, and the limit is 7"));
+          QVERIFY(got.error().message.ends_with("that is unusable row 8, and the limit is 7 (data.bad_rows)"));
         }
         more = got.value_or(false);
       }

@@ -70,6 +70,7 @@ Result<int> converse(Program& program, TextGenerator& generator, const GenerateC
   if (!renderer.problem().empty()) return badInput(renderer.problem());
   SamplingOptions sampling = options.sampling;
   sampling.promptIsWhole = true;
+  if (std::string end = renderer.turnEnd(); !end.empty() && end.size() <= 64) sampling.stop.push_back(std::move(end));
   std::vector<ChatMessage> messages;
   if (!options.system.empty()) messages.push_back({"system", options.system});
   const auto answer = [&](std::string message) -> Status {

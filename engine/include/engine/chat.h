@@ -48,6 +48,9 @@ class ChatRenderer {
   /// BadInput with what the template says.
   Result<std::string> renderPrompt(std::span<const ChatMessage> messages) const;
 
+  /// What ends an assistant's turn: "<|im_end|>"; empty where nothing does.
+  std::string turnEnd() const;
+
  private:
   struct Implementation;
   explicit ChatRenderer(std::unique_ptr<Implementation> implementation);

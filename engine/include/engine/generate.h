@@ -28,7 +28,8 @@ struct SamplingOptions {
   std::int64_t topK = 0;     ///< candidates kept; 0: all
   double topP = 0.95;        ///< probability mass kept; 1: all
   std::uint64_t seed = 1;
-  /// Texts that end it, each at least one byte: what is generated goes up to the first of them and leaves it out.
+  /// Texts that end it, each at least one byte: what is generated goes up to the first of them and leaves it out. That
+  /// of a control token stands for the token.
   std::vector<std::string> stop = {};
   /// The prompt spells out its own control tokens, as a rendered chat does: nothing is put around it.
   bool promptIsWhole = false;
