@@ -206,7 +206,12 @@ Result<BenchedStep> planBench(FileSystem& files, const Project& project, const s
     request.placement = PlacementPolicy::Host;
     request.holdGradients = false; // layers that share buffers are alike
   }
-  if (options.hostUpdates) request.splitUpdates = false;
+  if (options.deviceUpdates) {
+    if (*options.deviceUpdates > 0 && (!request.splitUpdates || request.shape.clip == ClipMode::Off))
+      return badInput("a share of updates on the device: it needs a GPU that works alone, and clipping");
+    request.splitUpdates = *options.deviceUpdates > 0;
+    request.deviceUpdateShare = options.deviceUpdates;
+  }
   step.rates = *request.rates;
   MILLRACE_TRY(step.planned, planRun(step.spec, request, limits));
   if (options.aliasSets == 0) return step;

@@ -18,7 +18,7 @@ PlacementSearch::PlacementSearch(const MemoryLayout& layout, const PlacementGoal
     : m_layout(layout), m_goal(goal), m_count(layout), m_layers(static_cast<std::int64_t>(layout.units().size()) - 1) {}
 
 double PlacementSearch::costOf(const HomeCounts& counts) const {
-  return predictStep(m_count.work(counts), m_goal.rates, m_goal.splitUpdates).cost();
+  return predictStep(m_count.work(counts), m_goal.rates, m_goal.splitUpdates, m_goal.deviceUpdateShare).cost();
 }
 
 /// Up to `most`, and no more than are on the host.
@@ -189,7 +189,8 @@ std::optional<Placement> PlacementSearch::best(double toBeat) const {
   all.head = UnitHome::Device;
   StepWork least = m_count.work(all);
   least.deviceUpdates = 0;
-  if (predictStep(least, m_goal.rates, m_goal.splitUpdates).cost() >= toReach) return std::nullopt;
+  if (predictStep(least, m_goal.rates, m_goal.splitUpdates, m_goal.deviceUpdateShare).cost() >= toReach)
+    return std::nullopt;
   const std::optional<HomeCounts> lean = leanest();
   if (!lean || !consider(*lean, best)) return std::nullopt;
   best->cost = std::min(best->cost, toReach); // what is not faster need not be looked at

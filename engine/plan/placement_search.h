@@ -15,6 +15,7 @@ struct PlacementGoal {
   TierTotals limits;
   StepRates rates;
   bool splitUpdates = false;
+  std::optional<double> deviceUpdateShare;
   bool holdGradients = true;
   PlacementPolicy policy = PlacementPolicy::Auto;
 };

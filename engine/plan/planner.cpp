@@ -66,11 +66,11 @@ std::vector<Candidate> candidates(const PlanRequest& request) {
       for (const Recompute policy : {Full, Selective, None}) add(policy, true, group, slots);
   }
   // With clipping off updates run all the time: gradients that are held do for forward what splitting would.
-  if (request.splitUpdates && request.shape.clip != ClipMode::Off)
-    for (std::size_t i = 0, count = all.size(); i < count; ++i) {
-      all.push_back(all[i]);
-      all.back().updateSlots = splitUpdateSlots;
-    }
+  if (!request.splitUpdates || request.shape.clip == ClipMode::Off) return all;
+  std::vector<Candidate> splitting = all;
+  for (Candidate& candidate : splitting) candidate.updateSlots = splitUpdateSlots;
+  if (request.deviceUpdateShare) return splitting;
+  all.insert(all.end(), splitting.begin(), splitting.end());
   return all;
 }
 
@@ -171,11 +171,10 @@ Result<PlannedStep> planInference(const ModelSpec& spec, const PlanRequest& requ
 }
 
 /// Doubles the batches until compute binds, then halves the interval.
+template <class Predict>
 double computeBindsFrom(const StepCount& count, const HomeCounts& counts, const PlannedStep& step,
-                        const StepRates& rates, bool split) {
-  const auto binds = [&](double batches) {
-    return predictStep(count.work(counts, batches), rates, split).computeBinds;
-  };
+                        const Predict& predict) {
+  const auto binds = [&](double batches) { return predict(count.work(counts, batches)).computeBinds; };
   double least = 0, most = 1;
   while (!binds(most)) {
     least = most;
@@ -197,8 +196,9 @@ PlannedStep predict(const MemoryLayout& layout, const PlanRequest& request, Memo
   const StepCount count(layout);
   step.work = count.work(step.memory.homes);
   const bool split = step.memory.shape.updateSlots > 0;
-  step.time = predictStep(step.work, rates, split);
-  step.computeBindsFrom = computeBindsFrom(count, layout.counts(step.memory.homes), step, rates, split);
+  const auto predict = [&](const StepWork& work) { return predictStep(work, rates, split, request.deviceUpdateShare); };
+  step.time = predict(step.work);
+  step.computeBindsFrom = computeBindsFrom(count, layout.counts(step.memory.homes), step, predict);
   if (split) {
     const double movable = step.work.hostUpdates - step.work.tableUpdates;
     step.memory.deviceUpdateShare = movable > 0 ? std::min(1.0, step.time.updatedOnDevice / movable) : 0;
@@ -215,7 +215,7 @@ struct Leanest {
 /// The settings that need the least host memory of those that device and disk have room for, or the first that fit all
 /// limits; nullopt: the device has room for none.
 std::optional<Leanest> findLeanest(const ModelSpec& spec, const PlanRequest& request) {
-  const PlacementGoal goal{limitsOf(request), {}, false, false, request.placement};
+  const PlacementGoal goal{limitsOf(request), {}, false, {}, false, request.placement};
   const auto parts = std::make_shared<const ModelParts>(spec);
   std::optional<Leanest> leanest;
   for (const Candidate& candidate : candidates(request)) {
@@ -248,7 +248,7 @@ MemoryPlan smallestPlan(const ModelSpec& spec, const PlanRequest& request) {
   limits[MemoryTier::Device] = least;
   HomeCounts placed = counts;
   if (request.diskLimit > 0 && request.shape.training && !within(layout.totals(counts), limits))
-    placed = PlacementSearch(layout, {limits, {}, false, false, request.placement}).leanest().value_or(counts);
+    placed = PlacementSearch(layout, {limits, {}, false, {}, false, request.placement}).leanest().value_or(counts);
   MemoryPlan plan = layout.plan(spreadHomes(placed));
   setLimits(plan, request);
   return plan;
@@ -291,8 +291,9 @@ Result<PlannedStep> fastestStep(const ModelSpec& spec, const PlanRequest& reques
   std::optional<Candidate> chosen;
   for (const Candidate& candidate : candidates(request)) {
     const MemoryLayout layout(spec, shapeOf(request, candidate), parts);
-    const PlacementGoal goal{limitsOf(request), rates, candidate.updateSlots > 0, request.holdGradients,
-                             request.placement};
+    const PlacementGoal goal{limitsOf(request),         rates,
+                             candidate.updateSlots > 0, request.deviceUpdateShare,
+                             request.holdGradients,     request.placement};
     const std::optional<Placement> found = PlacementSearch(layout, goal).best(best ? best->cost : INFINITY);
     if (!found) continue;
     best = found;

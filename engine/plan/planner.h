@@ -20,10 +20,11 @@ struct PlanRequest {
   PlacementPolicy placement = PlacementPolicy::Auto;
   Bytes deviceLimit = 0;
   Bytes hostLimit = 0;
-  Bytes diskLimit = 0;            ///< 0: nothing lives on disk
-  std::optional<StepRates> rates; ///< absent: those of an ordinary CPU
-  bool splitUpdates = false;      ///< AdamW of blocks on the host may run on the device
-  bool holdGradients = true;      ///< with clipping off: those of some layers may wait for the next forward
+  Bytes diskLimit = 0;                     ///< 0: nothing lives on disk
+  std::optional<StepRates> rates;          ///< absent: those of an ordinary CPU
+  bool splitUpdates = false;               ///< AdamW of blocks on the host may run on the device
+  std::optional<double> deviceUpdateShare; ///< with splitUpdates: this much of it, whether or not it is fastest
+  bool holdGradients = true;               ///< with clipping off: those of some layers may wait for the next forward
 };
 
 struct PlannedStep {

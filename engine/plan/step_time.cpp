@@ -112,6 +112,11 @@ double leastOf(double least, double most, const Function& function) {
   return most;
 }
 
+/// Parameters whose updates may run on the device instead.
+double movableUpdates(const StepWork& work) {
+  return std::max(0.0, work.hostUpdates - work.tableUpdates);
+}
+
 /// How many: as many as balance the host's time and the bus's. The time is convex in their number on either side of
 /// where the host takes as long as the phase.
 double movedUpdates(const StepWork& work, const StepRates& rates, double phase, double computing, double units) {
@@ -122,7 +127,7 @@ double movedUpdates(const StepWork& work, const StepRates& rates, double phase, 
   };
   const Beside none = besideWith(0);
   if (std::max(none.host, none.memory) <= none.forward / work.groups) return 0;
-  const double most = std::max(0.0, work.hostUpdates - work.tableUpdates);
+  const double most = movableUpdates(work);
   double balanced = 0;
   for (double step = most / 2; step > most * 1e-9; step /= 2)
     if (const Beside beside = besideWith(balanced + step); beside.host > beside.forward) balanced += step;
@@ -189,7 +194,8 @@ Updates updatesBeside(const StepWork& work, const StepRates& rates, double held)
 /// Resources of their own: a phase takes as long as its busiest one. Forward waits for updates with clipping on;
 /// with it off they, and what they do to the disk, are done in backward but for what is held. Gives what the two phases
 /// wait for.
-std::array<StepResource, 2> predictApart(const StepWork& work, const StepRates& rates, bool split, StepTime& time) {
+std::array<StepResource, 2> predictApart(const StepWork& work, const StepRates& rates, bool split,
+                                         std::optional<double> share, StepTime& time) {
   const double units = std::max(1.0, work.units);
   const double onDevice = over(work.deviceUpdates, rates.deviceUpdate);
   const double forwardCompute = compute(work.forward, rates) + (work.updatesInForward ? onDevice : 0);
@@ -204,7 +210,9 @@ std::array<StepResource, 2> predictApart(const StepWork& work, const StepRates& 
   if (work.updatesInForward) {
     forward.take(disk(work.forward, rates), slowerDisk(work.forward, rates));
     backward.take(disk(work.backward, rates), slowerDisk(work.backward, rates));
-    const double moved = split ? movedUpdates(work, rates, forward.seconds, forwardCompute, units) : 0;
+    const double moved = !split  ? 0
+                         : share ? *share * movableUpdates(work)
+                                 : movedUpdates(work, rates, forward.seconds, forwardCompute, units);
     const Beside beside = besideForward(work, rates, forward.seconds, forwardCompute, moved);
     time.updatedOnDevice = moved;
     host = beside.host;
@@ -307,13 +315,13 @@ double updatesToHold(const StepWork& work, const StepRates& rates) {
   const double onDevice = over(work.deviceUpdates, rates.deviceUpdate);
   const double forward = busiest(work.forward, rates, compute(work.forward, rates)).seconds;
   const double backward = busiest(work.backward, rates, compute(work.backward, rates) + onDevice).seconds;
-  return leastOf(0, std::max(0.0, work.hostUpdates - work.tableUpdates), [&](double held) {
+  return leastOf(0, movableUpdates(work), [&](double held) {
     const Updates updates = updatesBeside(work, rates, held);
     return withUpdates(forward, updates.forward, work.groups) + withUpdates(backward, updates.backward, work.groups);
   });
 }
 
-StepTime predictStep(const StepWork& work, const StepRates& rates, bool splitUpdates) {
+StepTime predictStep(const StepWork& work, const StepRates& rates, bool splitUpdates, std::optional<double> share) {
   StepTime time;
   const auto set = [&](StepResource resource, double seconds) {
     time.busy[static_cast<std::size_t>(resource)] = seconds;
@@ -329,7 +337,7 @@ StepTime predictStep(const StepWork& work, const StepRates& rates, bool splitUpd
   if (rates.sharedCores)
     set(StepResource::HostAdamW, over(work.hostUpdates + work.diskUpdates, rates.update));
   else
-    waitedFor = predictApart(work, rates, splitUpdates, time);
+    waitedFor = predictApart(work, rates, splitUpdates, share, time);
   const double moved = time.updatedOnDevice;
   set(StepResource::Compute, computing + over(work.deviceUpdates + moved, rates.deviceUpdate));
   set(StepResource::BusIn, over(work.forward.in + work.backward.in + moved * work.updateBytesIn, rates.in));

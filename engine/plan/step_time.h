@@ -7,6 +7,7 @@
 #include "plan/step_work.h"
 
 #include <array>
+#include <optional>
 #include <string_view>
 
 namespace millrace {
@@ -57,7 +58,8 @@ struct StepTime {
 /// forward (StepWork::heldUpdates), as few as give the least time.
 double updatesToHold(const StepWork& work, const StepRates& rates);
 
-/// splitUpdates: where forward would wait for AdamW on the host, some of it may run on the device.
-StepTime predictStep(const StepWork& work, const StepRates& rates, bool splitUpdates);
+/// splitUpdates: where forward would wait for AdamW on the host, some of it may run on the device: the share that takes
+/// the least time, or this one of all that can (0 to 1).
+StepTime predictStep(const StepWork& work, const StepRates& rates, bool splitUpdates, std::optional<double> share = {});
 
 } // namespace millrace

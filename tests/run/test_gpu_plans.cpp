@@ -45,13 +45,16 @@ Project project(Precision precision) {
   return project;
 }
 
-Result<PlannedStep> plan(const ModelSpec& spec, const Project& project, Bytes deviceLimit, double hostUpdates) {
+Result<PlannedStep> plan(const ModelSpec& spec, const Project& project, Bytes deviceLimit, double hostUpdates,
+                         std::optional<double> share = {}) {
   const HardwareProfile profile = machine(hostUpdates);
   PlanTarget target;
   target.gpu = 0;
   MemoryLimits limits = memoryLimits(project, profile, target);
   if (deviceLimit > 0) limits.device.bytes = deviceLimit;
-  return planRun(spec, planRequest(project, limits, profile, target), limits);
+  PlanRequest request = planRequest(project, limits, profile, target);
+  request.deviceUpdateShare = share;
+  return planRun(spec, request, limits);
 }
 
 struct Done {
@@ -150,6 +153,15 @@ class TestGpuPlans : public QObject {
     const double more = 16 * slow->memory.deviceUpdateShare * movable;
     QVERIFY2(std::abs(split.in - reference.in - more) < 0.05 * more,
              fmt::format("{} and {} bytes in, expected {} more", split.in, reference.in, more).c_str());
+    // A share that is asked for is taken where it is not the fastest, and its cost is told.
+    for (const double share : {0.25, 1.0}) {
+      const auto asked = plan(spec, wanted, 0, 1e12, share);
+      QVERIFY(asked.has_value());
+      QCOMPARE(asked->memory.deviceUpdateShare, share);
+      QVERIFY(asked->time.seconds > fast->time.seconds);
+      QVERIFY(reference.state.difference(carryOut(spec, asked->memory, &problem).state).empty());
+      QVERIFY2(problem.isEmpty(), qPrintable(problem));
+    }
     // With clipping off nothing waits for the host.
     wanted.training.clip = ClipMode::Off;
     QCOMPARE(plan(spec, wanted, 0, 1e7)->memory.deviceUpdateShare, 0.0);

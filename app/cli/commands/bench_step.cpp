@@ -136,8 +136,13 @@ void addBenchStep(CLI::App& group, Program& program) {
       ->check(CLI::Range(0, 4096));
   command->add_option("--isa", options->bench.isa, "Instructions of AdamW on the host: auto, scalar, avx2, avx512")
       ->check(CLI::IsMember({"auto", "scalar", "avx2", "avx512"}));
-  command->add_flag("--host-updates", options->bench.hostUpdates,
-                    "Leave all of AdamW for what is in host memory to the host");
+  command
+      ->add_option(
+          "--device-updates", options->bench.deviceUpdates,
+          "Of what is in host memory the share that the GPU updates; 0: all is left to the host. Default: what "
+          "is fastest")
+      ->option_text("SHARE")
+      ->check(CLI::Range(0.0, 1.0));
   command->add_flag("--alias-layers", options->aliasLayers,
                     "Let all layers share four sets of buffers in host memory: times models that are larger than the "
                     "machine; what is computed means nothing");

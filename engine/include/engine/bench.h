@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ struct BenchStepOptions {
   int rounds = 3; ///< each trains some steps, then runs their matrix products alone
   int stepsPerRound = 2;
   std::string isa = "auto"; ///< of AdamW on the host: "auto", "scalar", "avx2", "avx512"
-  bool hostUpdates = false; ///< the device updates nothing of what is in host memory
+  /// Of what is in host memory, tables aside, the share that the device updates (0 to 1); nothing: what is fastest.
+  std::optional<double> deviceUpdates;
   double linkLimit = 0;     ///< bytes per second each way, as over a slower link; 0: as it is. GPUs alone
   /// So many sets of buffers in host memory (4 or more) that all layers share in turn, so that models larger than the
   /// machine's memory can be timed; what is computed then means nothing. 0: each layer has its own.
