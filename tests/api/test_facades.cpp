@@ -127,6 +127,10 @@ class TestFacades : public QObject {
     QVERIFY(m_files.createDirectories(first).has_value());
     const Path second = newRunDirectory(m_files, "/runs", project, 1772373909);
     QCOMPARE(second.string(), std::string("/runs/tiny-20260301-140509-2"));
+    // A folder that cannot be looked at: whoever makes the run in it is told why.
+    QVERIFY(write("/file", "no folder"));
+    QCOMPARE(newRunDirectory(m_files, "/file", project, 1772373909).string(),
+             std::string("/file/tiny-20260301-140509"));
   }
 
   void whereNoRunIsOneStarts() {

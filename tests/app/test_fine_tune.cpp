@@ -55,6 +55,54 @@ class TestFineTune : public QObject {
     }
   }
 
+  /// Of a model that ended texts with another token than the template ends turns with: whoever generates with the
+  /// result stops at the end of a turn. And the run goes on when the model's folder is gone.
+  void aTurnsEndIsAnEndWhereverTheModelGoes() {
+    const QString base = m_folder.filePath("base"), whole = m_folder.filePath("whole"), run = m_folder.filePath("cut");
+    QVERIFY(QDir().mkpath(base));
+    for (const QString& name : QDir(golden + "/model").entryList(QDir::Files))
+      QVERIFY(QFile::copy(golden + "/model/" + name, base + "/" + name));
+    for (const char* name : {"/config.json", "/generation_config.json"}) {
+      QJsonObject settings = QJsonDocument::fromJson(readFile(base + name)).object();
+      QCOMPARE(settings["eos_token_id"].toInt(), 2);
+      settings["eos_token_id"] = 0;
+      QVERIFY(QFile::remove(base + name));
+      writeFile(base + name, QJsonDocument(settings).toJson());
+    }
+    const QStringList train{"train", m_project, "--set", "model.folder=" + base, "--json"};
+    QCOMPARE(runProgram(train + QStringList{"--run-dir", whole}).code, 0);
+    Child child(train + QStringList{"--run-dir", run});
+    QVERIFY(child.start());
+    QVERIFY(child.waitForOutput("\"step\":3,"));
+    child.signal(SIGINT);
+    QCOMPARE(child.wait().code, 4);
+    QVERIFY(QDir(base).removeRecursively());
+    const Outcome resumed = runProgram({"resume", run});
+    QVERIFY2(resumed.code == 0, resumed.error.constData());
+    compareRuns(run, whole);
+    const QString exported = m_folder.filePath("turns");
+    const Outcome outcome = runProgram({"export", run, exported});
+    QVERIFY2(outcome.code == 0, outcome.error.constData());
+    for (const char* name : {"/config.json", "/generation_config.json"})
+      QCOMPARE(QJsonDocument::fromJson(readFile(exported + name)).object()["eos_token_id"],
+               QJsonValue(QJsonArray{0, 2}));
+    QCOMPARE(readFile(exported + "/chat_template.jinja"), readFile(golden + "/model/chat_template.jinja"));
+    // Asked at once, without a config that knows: the template says what ends a turn.
+    QStringList texts;
+    for (const char* name : {"/config.json", "/generation_config.json"}) {
+      QJsonObject settings = QJsonDocument::fromJson(readFile(exported + name)).object();
+      const Outcome answer = runProgram({"generate", exported, "--chat", "--prompt", "What was the water at the mill?",
+                                         "--tokens", "200", "--temperature", "0", "--json"});
+      QVERIFY2(answer.code == 0, answer.error.constData());
+      texts << answer.object()["stop"].toString() + ": " + answer.object()["text"].toString();
+      settings["eos_token_id"] = 0;
+      QVERIFY(QFile::remove(exported + name));
+      writeFile(exported + name, QJsonDocument(settings).toJson());
+    }
+    QCOMPARE(texts[0], texts[1]);
+    QVERIFY2(!texts[0].contains("<|im_end|>"), qPrintable(texts[0]));
+  }
+
   /// The exported model, in transformers: the loss that PyTorch had after its run, and the same answers as here.
   void transformersGoesOn() {
     const QString python = qEnvironmentVariable("MILLRACE_ORACLE_PYTHON");

@@ -79,13 +79,31 @@ class TestTrain : public QObject {
     QVERIFY(child.start());
     QVERIFY(child.waitForOutput("\"step\":25,"));
     child.signal(SIGINT);
-    child.signal(SIGINT);
+    child.signal(SIGSTOP); // it cannot end meanwhile
+    QTest::qSleep(1100);   // what follows within a second is the same signal
     child.signal(SIGTERM);
+    child.signal(SIGCONT);
     const Outcome stopped = child.wait();
     QVERIFY(stopped.finished);
     QCOMPARE(stopped.code, 4);
     // Whether it came in time or not: every checkpoint that stands is whole.
     QCOMPARE(runProgram({"check", "checkpoint", m_run}).code, 0);
+    const Outcome resumed = runProgram({"resume", m_run});
+    QVERIFY2(resumed.code == 0, resumed.error.constData());
+    equalsTheWholeRun();
+  }
+
+  /// Whoever stops a group of processes, and passes signals on, sends several.
+  void signalsCloseTogetherAreOne() {
+    Child child({"train", m_project, "--run-dir", m_run, "--json"});
+    QVERIFY(child.start());
+    QVERIFY(child.waitForOutput("\"step\":25,"));
+    child.signal(SIGINT);
+    child.signal(SIGTERM);
+    child.signal(SIGINT);
+    const Outcome stopped = child.wait();
+    QCOMPARE(stopped.code, 4);
+    QVERIFY(!newestCheckpoint(m_run).isEmpty()); // the only one: it was saved on the signal
     const Outcome resumed = runProgram({"resume", m_run});
     QVERIFY2(resumed.code == 0, resumed.error.constData());
     equalsTheWholeRun();

@@ -342,6 +342,17 @@ class TestCheckpointStore : public QObject {
     QCOMPARE(steps(fresh), (std::vector<std::int64_t>{50}));
   }
 
+  /// A folder that was emptied, or copied in part, is no checkpoint to go on from.
+  void rotationCountsWhatHasAManifest() {
+    CheckpointStore checkpoints = store();
+    for (std::int64_t step = 10; step <= 40; step += 10) save(checkpoints, step);
+    for (const std::int64_t step : {30, 40}) QVERIFY(m_files.remove(folder(step) / "manifest.json").has_value());
+    QVERIFY(checkpoints.rotate(2).has_value());
+    QCOMPARE(steps(checkpoints), (std::vector<std::int64_t>{10, 20, 30, 40}));
+    QVERIFY(checkpoints.rotate(1).has_value());
+    QCOMPARE(steps(checkpoints), (std::vector<std::int64_t>{20, 30, 40}));
+  }
+
   void allDamagedIsLeftAlone() {
     {
       CheckpointStore checkpoints = store();

@@ -98,6 +98,25 @@ class TestPreparedSources : public QObject {
     QCOMPARE(static_cast<std::size_t>(dataset->summary().trainingTokens), tokens("one") + tokens("two") + 2);
   }
 
+  /// As what a model is prompted with does. A template writes its own first token, and parts of a text that is cut
+  /// have none.
+  void documentsBeginAsThePromptsDo() {
+    m_tokenizer = valueOrThrow(Tokenizer::load(m_files, Path(MILLRACE_TEST_DATA) / "tokenizers/llama2/tokenizer.json"));
+    const auto dataset = prepare(specOf("begun.txt", "one\n--\ntwo", {DataFormat::Auto, "text", "--", {}}));
+    DataSpec chats = specOf("chat.jsonl", messagesRow);
+    chats.chat.chatTemplate.builtIn = "llama2";
+    const auto chat = prepare(chats);
+    const auto prompted = [&](const char* text) { return valueOrThrow(m_tokenizer->encode(text, true)).size(); };
+    QVERIFY(prompted("one") > valueOrThrow(m_tokenizer->encode("one", false)).size());
+    QVERIFY2(dataset && chat, dataset ? "" : dataset.error().message.c_str());
+    // All but the first token of each is learnt, and the end of text.
+    QCOMPARE(static_cast<std::size_t>(dataset->summary().trainingTokens), prompted("one") + prompted("two") + 2);
+    const auto source = valueOrThrow(chat->trainingSource(64, 1));
+    const MicroBatch batch = valueOrThrow(source->next(1));
+    QCOMPARE(std::count(batch.tokens.begin(), batch.tokens.end(), *m_tokenizer->idOf("<s>")), std::ptrdiff_t{1});
+    initTestCase();
+  }
+
   void setsAreFiltered() {
     const auto rowOf = [](const char* set, const char* text) {
       return fmt::format("{{\"text\":\"{}\",\"meta\":{{\"pile_set_name\":\"{}\"}}}}\n", text, set);

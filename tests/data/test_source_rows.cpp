@@ -206,6 +206,9 @@ class TestSourceRows : public QObject {
     row("sharegpt", DataFormat::Alpaca, R"({"conversations":[]})",
         "has the fields 'instruction' and 'output'; the fields found are: conversations; set format to sharegpt");
     row("alpaca", DataFormat::Messages, R"({"instruction":"a","output":"b"})", "set format to alpaca");
+    row("a question and its answer", DataFormat::Jsonl, R"({"prompt":"a","completion":"a much longer text"})",
+        "'prompt' and 'completion' look like what is asked and answered: make lines of {\"messages\": [{\"role\": "
+        "\"user\"");
     row("nothing", DataFormat::ShareGpt, R"({})", "the fields found are: (none)");
   }
   void aMissingFieldIsToldWithWhatIsThere() {

@@ -1,12 +1,18 @@
 // A shard gives back what was written into it; whatever is changed in its file, or missing, is found when it is opened;
 // and a writer that fails leaves nothing under its name.
+#include "base/atomic_file.h"
 #include "data/token_shard.h"
 #include "support/faulty_file_system.h"
 #include "support/memory_file_system.h"
 #include "support/token_documents.h"
 
+#include <QTemporaryDir>
 #include <QTest>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace millrace;
 using namespace millrace::test;
@@ -23,6 +29,7 @@ class TestTokenShard : public QObject {
   void hostileTables();
   void otherKeyOrVocabulary();
   void faultsLeaveNothing();
+  void abandonedOnesAreSwept();
   void fullByEachLimit();
 
  private:
@@ -149,6 +156,33 @@ void TestTokenShard::faultsLeaveNothing() {
       QVERIFY(!done && names.empty());
     }
   }
+}
+
+/// What a killed program left, when its process is gone and it has not been written to for an hour.
+void TestTokenShard::abandonedOnesAreSwept() {
+  QTemporaryDir temporary;
+  LocalFileSystem files;
+  const Path folder = temporary.path().toStdString();
+  const pid_t gone = ::fork();
+  if (gone == 0) ::_exit(0);
+  QVERIFY(gone > 0 && ::waitpid(gone, nullptr, 0) == gone);
+  const auto name = [](const char* stem, pid_t process) { return fmt::format("{}.tokens.{}.partial", stem, process); };
+  const timespec longAgo[2] = {{1'000'000'000, 0}, {1'000'000'000, 0}};
+  const auto left = [&](const std::string& file, bool old) {
+    QVERIFY(writeTextFile(files, folder / file, "tokens").has_value());
+    if (old) QCOMPARE(::utimensat(AT_FDCWD, (folder / file).c_str(), longAgo, 0), 0);
+  };
+  left(name("a", gone), true);
+  const std::vector<std::string> stay{name("b", gone), name("c", ::getpid()), "d.tokens.0.partial", "e.partial",
+                                      fmt::format("f.{}.tokens", gone)};
+  for (const std::string& file : stay) left(file, file != stay[0]);
+  QVERIFY(writeShard(files, folder / "g.tokens", randomDocuments(2, 1)).has_value());
+  std::vector<std::string> names = valueOrThrow(files.list(folder));
+  std::vector<std::string> expected = stay;
+  expected.push_back("g.tokens");
+  std::sort(names.begin(), names.end());
+  std::sort(expected.begin(), expected.end());
+  QCOMPARE(names, expected);
 }
 
 void TestTokenShard::fullByEachLimit() {

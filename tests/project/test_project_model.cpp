@@ -71,6 +71,7 @@ class TestProjectModel : public QObject {
     QCOMPARE(rows(ModelFolder{path}, TokenizerFile{path / "plain.json"}, 0), std::int64_t{500});
     QCOMPARE(rows(ModelFolder{path}, TokenizerFile{path / "missing.json"}, 0), std::int64_t{500});
     QCOMPARE(rows(ModelFolder{path}, TokenizerFile{path / "gap.json"}, 0), std::int64_t{-1});
+    QCOMPARE(rows(ModelFolder{path}, TokenizerTraining{400, MiB}, 0), std::int64_t{-1});
     // A model that begins with random weights has the rows that its config gives it.
     QCOMPARE(rows(ModelConfig{path / "config.json", ""}, TokenizerFile{path / "tokenizer.json"}, 0), std::int64_t{500});
   }

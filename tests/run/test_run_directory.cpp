@@ -100,7 +100,25 @@ class TestRunDirectory : public QObject {
     QVERIFY(!run);
     QCOMPARE(run.error().kind, ErrorKind::BadInput);
     QVERIFY2(run.error().message.find("a run of 12 steps") != std::string::npos, run.error().message.c_str());
+    QVERIFY2(run.error().message.find("--replace") != std::string::npos, run.error().message.c_str());
     QVERIFY(runStatus(m_files, RunDirectory(path())).outcome == RunOutcome::Finished); // its record is left alone
+  }
+
+  /// Refused before it could train, for its data or for want of memory: once that is mended it is started again.
+  void aRunThatNeverTrainedMakesRoom() {
+    makeRun(path(), 0, RunState::Failed, "no data");
+    QVERIFY(createRun(m_files, path()).has_value());
+    // A step, or a checkpoint without one, is something to lose.
+    makeRun(root() / "step", 1, RunState::Failed, "no memory");
+    QVERIFY(!createRun(m_files, root() / "step"));
+    makeRun(root() / "saved", 0, RunState::Failed, "no memory");
+    QVERIFY(m_files.createDirectories(root() / "saved" / "checkpoints" / "step-00000000").has_value());
+    QVERIFY(!createRun(m_files, root() / "saved"));
+    // And what cannot be read is not known to be nothing.
+    makeRun(root() / "unread", 0, RunState::Failed, "no memory");
+    const Path unread = RunDirectory(root() / "unread").metrics();
+    QVERIFY(m_files.remove(unread).has_value() && m_files.createDirectories(unread).has_value());
+    QVERIFY(!createRun(m_files, root() / "unread"));
   }
 
   void existingRunIsReplacedWhenAsked() {

@@ -78,6 +78,18 @@ class TestChatTemplate : public QObject {
     QTest::newRow("a count in front")
         << "{{ messages | length }}{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
         << "Hello!|Fine.";
+    QTest::newRow("another end behind the last turn's own")
+        << "{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}<|end|>\n{% endfor %}{% if add_generation_prompt "
+           "%}<|assistant|>\n{% else %}<|endoftext|>{% endif %}"
+        << "Hello!<|end|>|Fine.<|end|>\n<|endoftext|>";
+    QTest::newRow("marks that begin alike")
+        << "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% if loop.last %}<|eos|>{% else %}<|end|>{% endif "
+           "%}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
+        << "Hello!|Fine.<|eos|>";
+    QTest::newRow("a prompt that begins a thought")
+        << "{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' %}<thought/>{% endif %}{{ m.content "
+           "}}<e>{% endfor %}{% if add_generation_prompt %}<assistant><think>{% endif %}"
+        << "<thought/>Hello!<e>|<thought/>Fine.<e>";
     QTest::newRow("closed by a token without white space")
         << "{% for m in messages %}<{{ m.role }}>{{ m.content }}<e>{% endfor %}{% if add_generation_prompt "
            "%}<assistant>{% endif %}"
@@ -93,6 +105,31 @@ class TestChatTemplate : public QObject {
         conversation({{"user", "Hi"}, {"assistant", "Hello!"}, {"user", "How are you?"}, {"assistant", "Fine."}}));
     QVERIFY2(chat.has_value(), chat ? "" : chat.error().message.c_str());
     QCOMPARE(said(*chat), expected);
+  }
+
+  void tellsWhatEndsATurn_data() {
+    QTest::addColumn<QString>("source");
+    QTest::addColumn<QString>("expected");
+    QTest::newRow("chatml") << "built-in chatml"
+                            << "<|im_end|>";
+    QTest::newRow("llama3") << "built-in llama3"
+                            << "<|eot_id|>";
+    QTest::newRow("a letter in front of the mark") << "{% for m in messages %}{{ m.content }} ##\n{% endfor %}"
+                                                   << "##";
+    QTest::newRow("nothing") << "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
+                             << "";
+    QTest::newRow("what is said is changed") << "{% for m in messages %}{{ m.content | upper }}<e>{% endfor %}"
+                                             << "";
+    QTest::newRow("refuses") << "{{ raise_exception('no') }}"
+                             << "";
+  }
+  void tellsWhatEndsATurn() {
+    QFETCH(QString, source);
+    QFETCH(QString, expected);
+    const auto made = source.startsWith("built-in ") ? ChatTemplate::builtIn(source.mid(9).toStdString())
+                                                     : ChatTemplate::parse(source.toStdString(), "a template");
+    QVERIFY2(made.has_value(), made ? "" : made.error().message.c_str());
+    QCOMPARE(QString::fromStdString(made->turnEnd()), expected);
   }
 
   /// The turn begins where the prompt that generation starts from ends.

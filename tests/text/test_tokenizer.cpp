@@ -215,6 +215,19 @@ class TestTokenizer : public QObject {
              QString("abc"));
   }
 
+  /// As a word character by itself, and not among others in brackets.
+  void raisedDigitsAreNoWordsInClasses() {
+    const auto kept = [](const char* pattern) {
+      Json file = smallFile({"a", "\u00b2", "-"}, {});
+      file["pre_tokenizer"] = {{"type", "Split"}, {"pattern", {{"Regex", pattern}}}, {"behavior", "Removed"}};
+      return QString::fromStdString(joined(tokensOf(valueOrThrow(load(file)), "a\u00b2-")));
+    };
+    QCOMPARE(kept("\\w"), QString("-"));
+    QCOMPARE(kept("[\\w]"), QString("\u00b2-"));
+    QCOMPARE(kept("[[:word:]]"), QString("\u00b2-"));
+    QCOMPARE(kept("[^\\w]"), QString("a"));
+  }
+
   /// Damaged files give errors or, where the damage does no harm, a tokenizer; they never do worse.
   void damagedFiles() {
     const std::string whole = goldenText("llama3");
@@ -302,6 +315,28 @@ class TestTokenizer : public QObject {
     stream.push(ids[ids.size() - 4]);
     QCOMPARE(stream.finish(), std::string("\xEF\xBF\xBD"));
     QCOMPARE(stream.finish(), std::string());
+  }
+
+  /// A text's first space is the tokenizer's own where a decoder strips it, and part of a text that goes on.
+  void continuationsKeepTheirFirstSpace_data() {
+    QTest::addColumn<QString>("kind");
+    for (const char* kind : {"llama2", "gpt2", "qwen2"}) QTest::newRow(kind) << QString(kind);
+  }
+  void continuationsKeepTheirFirstSpace() {
+    QFETCH(QString, kind);
+    const Tokenizer tokenizer = valueOrThrow(load(golden(kind.toStdString())));
+    const auto all = valueOrThrow(tokenizer.encode("The quick brown fox, \u00e9 \U00010348 jumps", true));
+    const std::string whole = tokenizer.decode(all, true);
+    const std::span<const std::int32_t> ids(all);
+    int kept = 0;
+    for (std::size_t cut = 0; cut <= ids.size(); ++cut) {
+      const std::string before = tokenizer.decode(ids.first(cut), true);
+      const std::string after = continuationText(tokenizer, ids.first(cut), ids.subspan(cut), true);
+      if (before.find("\xEF\xBF\xBD") != std::string::npos) continue; // in the middle of a character
+      QCOMPARE(QString::fromStdString(before + after), QString::fromStdString(whole));
+      kept += cut > 0 && after.starts_with(' ') ? 1 : 0;
+    }
+    QVERIFY(kept > 2);
   }
 
   /// Merges of long pieces must not take quadratic time, and must equal those of short ones.
