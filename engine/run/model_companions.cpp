@@ -1,5 +1,7 @@
 #include "run/model_companions.h"
 
+#include "base/json_reader.h"
+
 #include <array>
 #include <fmt/format.h>
 
@@ -30,6 +32,8 @@ std::vector<CheckpointFile> readCompanions(FileSystem& files, const Path& tokeni
       const Path path = folder / name;
       if (!files.exists(path) || files.isDirectory(path)) continue;
       auto text = readTextFile(files, path, companionLimit);
+      if (text && Path(name).extension() == ".json")
+        if (auto json = parseJson(*text, path.string()); !json) text = tl::unexpected<Error>(json.error());
       if (text)
         found.push_back({name, std::move(*text)});
       else
