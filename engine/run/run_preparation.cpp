@@ -255,8 +255,7 @@ class Preparation {
       return {};
     }
     const auto seed = static_cast<std::uint64_t>(m_project.training.seed);
-    drawWeights(runner.store(), stream, *m_run.pool, m_description.spec, seed);
-    return {};
+    return drawWeights(runner.store(), stream, *m_run.pool, m_description.spec, seed);
   }
 
   FileSystem& m_files;
