@@ -50,7 +50,7 @@ bool isOurs(File& owner) {
 }
 
 /// Of processes that are gone, which their locks tell. What cannot be told stays, as does what is not ours.
-void sweep(FileSystem& files, const Path& directory, Log& log) {
+void sweepDirectory(FileSystem& files, const Path& directory, Log& log) {
   const auto names = files.list(directory);
   if (!names) return; // creating a folder there will say why
   for (const std::string& name : *names) {
@@ -102,11 +102,15 @@ void allowOpenFiles(std::size_t more) {
 
 } // namespace
 
+void TierFiles::sweep(FileSystem& files, const std::vector<Path>& directories, Log& log) {
+  for (const Path& directory : directories) sweepDirectory(files, directory, log);
+}
+
 Result<std::unique_ptr<TierFiles>> TierFiles::create(FileSystem& files, const std::vector<Path>& directories,
                                                      const TierLayout& layout, const std::string& owner, Log& log) {
   for (std::size_t d = 0; d < directories.size(); ++d) {
     MILLRACE_CHECK(files.createDirectories(directories[d]));
-    sweep(files, directories[d], log);
+    sweepDirectory(files, directories[d], log);
     MILLRACE_CHECK(checkSpace(files, directories[d], layout.directoryBytes(d)));
   }
   allowOpenFiles(layout.shards().size());

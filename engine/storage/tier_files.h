@@ -17,6 +17,8 @@ class TierFiles {
   /// failure.
   static Result<std::unique_ptr<TierFiles>> create(FileSystem& files, const std::vector<Path>& directories,
                                                    const TierLayout& layout, const std::string& owner, Log& log);
+  /// Clears away folders of processes that are gone, so that their room counts as free before anything is created.
+  static void sweep(FileSystem& files, const std::vector<Path>& directories, Log& log);
   /// Removes them.
   ~TierFiles();
   TierFiles(const TierFiles&) = delete;
