@@ -42,6 +42,12 @@ class UringBlockIo final : public BlockIo {
   }
 
   Status begin() {
+    std::vector<int> descriptors;
+    for (const BlockFile& file : m_files) {
+      descriptors.push_back(file.file->descriptor());
+      if (descriptors.back() < 0)
+        return failed(fmt::format("io_uring: {} is no file of the system", file.path.string()));
+    }
     const auto entries = static_cast<unsigned>(m_slots.size() + 1); // and the wake-up
     if (const int code = io_uring_queue_init(entries, &m_ring, 0); code < 0)
       return refusal("the system refuses it", -code);
@@ -52,12 +58,6 @@ class UringBlockIo final : public BlockIo {
     if (!knows) return failed("io_uring: this kernel's is too old");
     m_event = ::eventfd(0, EFD_CLOEXEC);
     if (m_event < 0) return refusal("no event to wait for", errno);
-    std::vector<int> descriptors;
-    for (const BlockFile& file : m_files) {
-      descriptors.push_back(file.file->descriptor());
-      if (descriptors.back() < 0)
-        return failed(fmt::format("io_uring: {} is no file of the system", file.path.string()));
-    }
     m_fixedFiles = io_uring_register_files(&m_ring, descriptors.data(), static_cast<unsigned>(descriptors.size())) == 0;
     m_thread = std::thread([this] { serve(); });
     return {};
