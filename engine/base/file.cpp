@@ -146,6 +146,7 @@ Result<std::unique_ptr<File>> LocalFileSystem::open(const Path& path, OpenMode m
     return badInput(fmt::format("{}: is a {}, expected a file", path.string(),
                                 S_ISDIR(info.st_mode) ? "folder" : "device, pipe or socket"));
   }
+  ::fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK); // io_uring would say "try again" where it can wait
   return std::make_unique<LocalFile>(path, descriptor);
 }
 

@@ -94,5 +94,8 @@ class BlockIo {
 
 /// By threads that use File::read() and write(). The files must outlive it, as the meter must.
 std::unique_ptr<BlockIo> threadBlockIo(std::span<const BlockFile> files, int threads, BlockMeter& meter);
+/// By io_uring, `depth` requests at once. The error says why not: the system forbids it, the files are not the
+/// system's.
+Result<std::unique_ptr<BlockIo>> uringBlockIo(std::span<const BlockFile> files, int depth, BlockMeter& meter);
 
 } // namespace millrace

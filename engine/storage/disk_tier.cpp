@@ -13,6 +13,9 @@ constexpr const char* advice =
     "The last checkpoint is whole: check the drive and go on with `millrace resume RUN`, or take the directory out of "
     "memory.nvme.directories first";
 
+/// A drive is busy with so many requests of a granule, and so many cores can copy.
+constexpr int mostThreads = 16;
+
 std::vector<Bytes> bytesOf(const std::vector<DiskRange>& ranges) {
   std::vector<Bytes> bytes;
   for (const DiskRange& range : ranges) bytes.push_back(range.bytes);
@@ -179,19 +182,31 @@ Result<std::unique_ptr<DiskTier>> DiskTier::create(FileSystem& files, const Disk
                     "memory.nvme.directories");
   TierLayout layout(bytesOf(ranges), options.directories.size(), options.shardBytes);
   MILLRACE_TRY(auto made, TierFiles::create(files, options.directories, layout, options.owner, log));
-  return std::unique_ptr<DiskTier>(
-      new DiskTier(std::move(ranges), std::move(layout), std::move(made), options, pool, log));
+  std::unique_ptr<DiskTier> tier(new DiskTier(std::move(ranges), std::move(layout), std::move(made), pool, log));
+  tier->chooseIo(options);
+  return tier;
 }
 
-DiskTier::DiskTier(std::vector<DiskRange> ranges, TierLayout layout, std::unique_ptr<TierFiles> files,
-                   const DiskTierOptions& options, ThreadPool& pool, Log& log)
+DiskTier::DiskTier(std::vector<DiskRange> ranges, TierLayout layout, std::unique_ptr<TierFiles> files, ThreadPool& pool,
+                   Log& log)
     : m_ranges(std::move(ranges)),
       m_layout(std::move(layout)),
       m_granules(bytesOf(m_ranges)),
       m_files(std::move(files)),
-      m_io(threadBlockIo(m_files->shards(), std::min(options.queueDepth, 16), m_meter)),
       m_pool(pool),
       m_log(log) {}
+
+void DiskTier::chooseIo(const DiskTierOptions& options) {
+  if (options.io == DiskIo::Uring || (options.io == DiskIo::Auto && m_files->direct())) {
+    auto io = uringBlockIo(m_files->shards(), options.queueDepth, m_meter);
+    if (io) {
+      m_io = std::move(*io);
+      return;
+    }
+    m_log.warning("State on disk goes through threads. {}", io.error().message);
+  }
+  m_io = threadBlockIo(m_files->shards(), std::min(options.queueDepth, mostThreads), m_meter);
+}
 
 DiskTier::~DiskTier() = default;
 

@@ -35,6 +35,8 @@ struct DiskTransfer {
   std::byte* memory = nullptr;
 };
 
+/// Auto is io_uring where state passes the system's cache by, and else threads, which copy on several cores. Without
+/// io_uring it is threads in any case, and the log says why.
 enum class DiskIo { Auto, Uring, Threads };
 
 struct DiskTierOptions {
@@ -96,8 +98,9 @@ class DiskTier {
   std::string description() const;
 
  private:
-  DiskTier(std::vector<DiskRange> ranges, TierLayout layout, std::unique_ptr<TierFiles> files,
-           const DiskTierOptions& options, ThreadPool& pool, Log& log);
+  DiskTier(std::vector<DiskRange> ranges, TierLayout layout, std::unique_ptr<TierFiles> files, ThreadPool& pool,
+           Log& log);
+  void chooseIo(const DiskTierOptions& options);
   Pending start(BlockAction action, std::span<const DiskTransfer> transfers);
 
   std::vector<DiskRange> m_ranges;

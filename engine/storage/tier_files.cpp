@@ -6,9 +6,11 @@
 
 #include <cstring>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <random>
 #include <string_view>
 #include <sys/resource.h>
+#include <sys/vfs.h>
 
 namespace millrace {
 
@@ -80,6 +82,12 @@ std::string spaceAdvice() {
          "(memory.ram_limit)";
 }
 
+/// There the system's cache is the disk, though opening a file past it may be allowed.
+bool isInMemory(int descriptor) {
+  struct statfs info = {};
+  return descriptor >= 0 && ::fstatfs(descriptor, &info) == 0 && info.f_type == TMPFS_MAGIC;
+}
+
 Status checkSpace(FileSystem& files, const Path& directory, Bytes needed) {
   MILLRACE_TRY(const Bytes free, files.freeSpace(directory));
   if (needed <= free) return {};
@@ -148,6 +156,7 @@ Status TierFiles::makeShard(const TierShard& shard, const std::string& descripti
     m_direct = false;
   }
   if (!file) return tl::unexpected<Error>(std::move(file.error()));
+  if (isInMemory((*file)->descriptor())) m_direct = false;
   if (Status reserved = (*file)->allocate(shard.bytes); !reserved) {
     if (reserved.error().kind == ErrorKind::OutOfSpace) reserved.error().message += ". " + spaceAdvice();
     return reserved;

@@ -1,6 +1,5 @@
 // What is written to a tier on disk comes back, however it is cut up and by however many threads.
-#include "base/random.h"
-#include "storage/disk_tier.h"
+#include "storage/disk_memory.h"
 #include "support/memory_file_system.h"
 
 #include <QTest>
@@ -9,40 +8,6 @@
 
 using namespace millrace;
 using namespace millrace::test;
-
-namespace {
-
-/// Pages of memory with room for so many bytes, filled with something.
-class Memory {
- public:
-  explicit Memory(Bytes bytes, std::uint64_t seed = 0) : m_pages(allocatePages(bytes)), m_bytes(bytes) { fill(seed); }
-  void fill(std::uint64_t seed) {
-    Random random(seed, "memory");
-    for (Bytes at = 0; at < m_bytes; at += 8) {
-      const std::uint64_t bits = random.next();
-      std::memcpy(data() + at, &bits, static_cast<std::size_t>(std::min<Bytes>(8, m_bytes - at)));
-    }
-  }
-  std::byte* data() const { return m_pages.get(); }
-  bool operator==(const Memory& other) const {
-    return std::memcmp(data(), other.data(), static_cast<std::size_t>(m_bytes)) == 0;
-  }
-
- private:
-  PageMemory m_pages;
-  Bytes m_bytes;
-};
-
-Status write(DiskTier& tier, DiskSlice slice, const Memory& memory) {
-  const DiskTransfer transfer{slice, memory.data()};
-  return tier.write({&transfer, 1}).wait();
-}
-Status read(DiskTier& tier, DiskSlice slice, const Memory& memory) {
-  const DiskTransfer transfer{slice, memory.data()};
-  return tier.read({&transfer, 1}).wait();
-}
-
-} // namespace
 
 class TestDiskTier : public QObject {
   Q_OBJECT
@@ -59,21 +24,21 @@ class TestDiskTier : public QObject {
     QFETCH(const int, directories);
     const std::vector<DiskRange> ranges = {{"small", 1000}, {"tail", 2 * MiB + 5}, {"whole", 6 * MiB}, {"none", 0}};
     auto tier = make(directories, ranges);
-    std::vector<Memory> contents;
+    std::vector<DiskMemory> contents;
     for (std::size_t r = 0; r < ranges.size(); ++r) {
       contents.emplace_back(ranges[r].bytes, r);
       QVERIFY(write(*tier, {r, 0, ranges[r].bytes}, contents.back()).has_value());
     }
     for (std::size_t r = 0; r < ranges.size(); ++r) {
-      const Memory back(ranges[r].bytes, 99);
+      const DiskMemory back(ranges[r].bytes, 99);
       QVERIFY(read(*tier, {r, 0, ranges[r].bytes}, back).has_value());
       QVERIFY(back == contents[r]);
     }
     // Parts of several ranges in one call, and a part written over.
-    const Memory middle(MiB, 50);
+    const DiskMemory middle(MiB, 50);
     QVERIFY(write(*tier, {2, 3 * MiB, MiB}, middle).has_value());
     std::memcpy(contents[2].data() + 3 * MiB, middle.data(), MiB);
-    const Memory tail(5), part(3 * MiB), expected(3 * MiB);
+    const DiskMemory tail(5), part(3 * MiB), expected(3 * MiB);
     const std::vector<DiskTransfer> both = {{{1, 2 * MiB, 5}, tail.data()}, {{2, 2 * MiB, 3 * MiB}, part.data()}};
     QVERIFY(tier->read(both).wait().has_value());
     QCOMPARE(std::memcmp(tail.data(), contents[1].data() + 2 * MiB, 5), 0);
@@ -83,12 +48,12 @@ class TestDiskTier : public QObject {
 
   void whatWasNeverWrittenIsZeroAndNotRead() {
     auto tier = make(1, {{"moments", 3 * MiB + 100}});
-    QVERIFY(write(*tier, {0, MiB, MiB}, Memory(MiB, 4)).has_value());
-    const Memory back(3 * MiB + 100, 5);
+    QVERIFY(write(*tier, {0, MiB, MiB}, DiskMemory(MiB, 4)).has_value());
+    const DiskMemory back(3 * MiB + 100, 5);
     QVERIFY(read(*tier, {0, 0, 3 * MiB + 100}, back).has_value());
     for (Bytes i = 0; i < 3 * MiB + 100; ++i)
       if (i < MiB || i >= 2 * MiB) QVERIFY2(back.data()[i] == std::byte{0}, qPrintable(QString::number(i)));
-    QVERIFY(std::memcmp(back.data() + MiB, Memory(MiB, 4).data(), MiB) == 0);
+    QVERIFY(std::memcmp(back.data() + MiB, DiskMemory(MiB, 4).data(), MiB) == 0);
     QCOMPARE(tier->use().read.bytes, MiB);
   }
 
@@ -101,7 +66,7 @@ class TestDiskTier : public QObject {
     std::vector<std::thread> workers;
     for (std::size_t t = 0; t < threads; ++t) {
       workers.emplace_back([&, t] {
-        Memory out(3 * MiB + 17), in(3 * MiB + 17);
+        DiskMemory out(3 * MiB + 17), in(3 * MiB + 17);
         for (std::uint64_t round = 0; round < 8; ++round) {
           out.fill(100 * t + round);
           const DiskSlice all{t, 0, 3 * MiB + 17};
