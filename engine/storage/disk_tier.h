@@ -43,8 +43,8 @@ struct DiskTierOptions {
   std::vector<Path> directories; ///< one or more
   Bytes shardBytes = 512 * MiB;
   DiskIo io = DiskIo::Auto;
-  int queueDepth = 64; ///< requests of a granule under way at one time, at most
-  std::string owner;   ///< the run, for people who find the files
+  int queueDepth = 64;    ///< requests of a granule under way at one time, at most
+  std::string owner = {}; ///< the run, for people who find the files
 };
 
 struct DiskUse {

@@ -5,6 +5,7 @@
 
 #include "base/page_memory.h"
 #include "base/random.h"
+#include "device/device.h"
 #include "support/faulty_file_system.h"
 #include "support/memory_file_system.h"
 
