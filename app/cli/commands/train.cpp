@@ -47,10 +47,13 @@ Result<int> train(Program& program, const TrainOptions& options) {
     if (!options.json) describeRun(program, directory, true);
     return done;
   }
-  const HardwareProfile machine = inspectMachine();
   const bool resume = decision.action == Resume;
   if (!resume) {
     // A run that cannot be is not begun: no folder of it is left.
+    // Checkpoints go beside the run's folder, which is not there yet.
+    std::vector<Path> folders{directory.parent_path()};
+    folders.insert(folders.end(), project.memory.nvme.directories.begin(), project.memory.nvme.directories.end());
+    const HardwareProfile machine = inspectMachine(folders);
     PlanOptions quick;
     quick.advice = false;
     MILLRACE_TRY(const PlanReport plan, planProject(program.files, project, options.project.project, machine, quick));
