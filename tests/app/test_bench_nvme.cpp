@@ -1,5 +1,7 @@
 #include "app/program.h"
 
+#include <QDirIterator>
+
 using namespace millrace::test;
 
 class TestBenchNvme : public QObject {
@@ -45,6 +47,25 @@ class TestBenchNvme : public QObject {
     const Outcome outcome = child.wait();
     QVERIFY(outcome.finished);
     QCOMPARE(outcome.code, 4);
+    QVERIFY(QDir(folder.path()).isEmpty(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot));
+  }
+
+  void whatAKilledOneLeftGoes() {
+    QTemporaryDir folder;
+    Child child({"bench", "nvme", "--dir", folder.path(), "--bytes", "1MiB", "--seconds", "3000"});
+    QVERIFY(child.start());
+    const auto shards = [&] {
+      QDirIterator files(folder.path(), {"shard-*"}, QDir::Files, QDirIterator::Subdirectories);
+      return files.hasNext();
+    };
+    QTRY_VERIFY(shards());
+    child.signal(SIGKILL);
+    QVERIFY(!child.wait().finished);
+    QVERIFY(shards());
+    const Outcome outcome =
+        runProgram({"bench", "nvme", "--dir", folder.path(), "--bytes", "1MiB", "--seconds", "0.001"});
+    QVERIFY2(outcome.code == 0, outcome.error.constData());
+    QVERIFY2(outcome.error.contains("state that a process left behind"), outcome.error.constData());
     QVERIFY(QDir(folder.path()).isEmpty(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot));
   }
 };
