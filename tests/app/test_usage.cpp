@@ -97,6 +97,15 @@ class TestUsage : public QObject {
     QVERIFY2(outcome.out.isEmpty(), outcome.out.constData());
   }
 
+  /// Names of files and tensors are strangers' text: they change nothing of the terminal, nor which way the line runs.
+  void namesLeaveTheTerminalAlone() {
+    const QString name = QStringLiteral("/nowhere/\u202Etxt.\u2066a\u001B[31m\u009B1mz");
+    const Outcome outcome = runProgram({"eval", name});
+    QCOMPARE(outcome.code, 2);
+    const QString shown = QString::fromUtf8(outcome.error);
+    QVERIFY2(shown.contains(QStringLiteral("/nowhere/\uFFFDtxt.\uFFFDa\uFFFD[31m\uFFFD1mz")), qPrintable(shown));
+  }
+
   void settingsMayFollowTheProject() {
     QTemporaryDir folder;
     const QString project = writeTinyProject(folder.path(), "tiny", 10);
