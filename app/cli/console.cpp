@@ -88,11 +88,16 @@ std::string printable(std::string_view text) {
     const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
     const bool control = (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7F;
     const bool highControl = byte == 0xC2 && next >= 0x80 && next < 0xA0; // U+0080 to U+009F
-    if (control || highControl)
+    // What turns the direction of the text around it: U+202A to U+202E, U+2066 to U+2069.
+    const auto last = i + 2 < text.size() ? static_cast<unsigned char>(text[i + 2]) : 0;
+    const bool direction = byte == 0xE2 && ((next == 0x80 && last >= 0xAA && last <= 0xAE) ||
+                                            (next == 0x81 && last >= 0xA6 && last <= 0xA9));
+    if (control || highControl || direction)
       result += "\xEF\xBF\xBD"; // U+FFFD
     else
       result += text[i];
     if (highControl) ++i;
+    if (direction) i += 2;
   }
   return result;
 }

@@ -53,7 +53,7 @@ class Console {
   Clock::time_point m_shown; ///< when progress was shown last, at first the program's start
 };
 
-/// The text without control characters that could change a terminal's state; line feeds and tabs stay.
+/// The text without what could change a terminal's state or the direction of other text; line feeds and tabs stay.
 std::string printable(std::string_view text);
 
 } // namespace millrace::cli

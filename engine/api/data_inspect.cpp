@@ -40,6 +40,7 @@ class Inspector {
                     [](const auto& document) { return document.conversation; })) {
       MILLRACE_TRY(ConversationTokens made, ConversationTokens::create(m_files, m_spec.chat, tokenizer));
       m_found.chatTemplate = made.chatTemplate().where();
+      m_found.marksWithoutToken = made.marksWithoutToken();
       chat = std::make_shared<const ConversationTokens>(std::move(made));
     }
     MILLRACE_CHECK(tokenize(tokenizer, std::move(chat)));

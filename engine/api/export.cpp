@@ -208,7 +208,7 @@ Result<ExportedModel> exportModel(FileSystem& files, const ModelChoice& choice, 
   if (folder.empty()) return badInput("name the folder to export to");
   if (options.maxShardBytes < MiB)
     return badInput(
-        fmt::format("the largest shard is {}, expected at least 1 MiB", formatBytes(options.maxShardBytes)));
+        fmt::format("the size of shards is {}, expected at least 1 MiB (--shard-size)", formatBytes(options.maxShardBytes)));
   Path target = std::filesystem::absolute(folder).lexically_normal();
   if (!target.has_filename()) target = target.parent_path(); // "folder/"
   return exportTo(files, choice, target, options);

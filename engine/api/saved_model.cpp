@@ -124,6 +124,11 @@ Result<SavedModel> SavedModel::open(FileSystem& files, const ModelChoice& choice
     return badInput(fmt::format("{}: is no run, and only a run has checkpoints of several steps; name the checkpoint's "
                                 "folder, or the run",
                                 name));
+  if (choice.checkpoint == CheckpointChoice::Best && !run)
+    return badInput(
+        fmt::format("{}: is no run, and only of a run's checkpoints one is the best; name the run, or leave "
+                    "out --best",
+                    name));
   if (files.exists(choice.path / manifestName)) {
     MILLRACE_TRY(source.m_step, verifyForUse(files, choice.path));
     MILLRACE_CHECK(source.load(files, choice.path));

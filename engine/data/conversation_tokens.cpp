@@ -110,6 +110,20 @@ std::string ConversationTokens::fingerprint() const {
   return hasher.hex();
 }
 
+std::vector<std::string> ConversationTokens::marksWithoutToken() const {
+  const std::string_view source = m_template.source();
+  std::vector<std::string> marks;
+  for (std::size_t begin = source.find("<|"); begin != std::string_view::npos; begin = source.find("<|", begin + 1)) {
+    const std::size_t length = source.substr(begin + 2).find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_");
+    if (length == std::string_view::npos || length == 0 || !source.substr(begin + 2 + length).starts_with("|>"))
+      continue;
+    std::string mark(source.substr(begin, length + 4));
+    if (!m_tokenizer->idOf(mark) && std::find(marks.begin(), marks.end(), mark) == marks.end())
+      marks.push_back(std::move(mark));
+  }
+  return marks;
+}
+
 Result<TokenizedDocument> ConversationTokens::tokenizeWhole(const Conversation& conversation) const {
   MILLRACE_TRY(const RenderedChat chat, m_template.renderForTraining(conversation.variables));
   TokenizedDocument document;

@@ -29,6 +29,8 @@ class ConversationTokens {
   /// Of all that decides the tokens of a conversation, apart from the tokenizer.
   std::string fingerprint() const;
   const ChatTemplate& chatTemplate() const { return m_template; }
+  /// Marks such as <|im_end|> that the template writes and the tokenizer has no token for: text like any other then.
+  std::vector<std::string> marksWithoutToken() const;
 
  private:
   ConversationTokens(ChatTemplate chat, const ChatSpec& spec, const Tokenizer& tokenizer)

@@ -1,9 +1,16 @@
 #include "data/data_feed.h"
 
+#include <chrono>
+
 namespace millrace {
 
-DataFeed::DataFeed(std::vector<std::unique_ptr<SeriesTokenizer>> tokenizers)
-    : m_tokenizers(std::move(tokenizers)), m_thread([this] { work(); }) {}
+namespace {
+/// How long a full disk is waited for between looks.
+constexpr std::chrono::seconds spacePoll{5};
+} // namespace
+
+DataFeed::DataFeed(std::vector<std::unique_ptr<SeriesTokenizer>> tokenizers, Log& log)
+    : m_tokenizers(std::move(tokenizers)), m_log(log), m_thread([this] { work(); }) {}
 
 DataFeed::~DataFeed() {
   {
@@ -43,11 +50,28 @@ Status DataFeed::fillAll() {
   for (bool more = true; more;) {
     more = false;
     for (const auto& tokenizer : m_tokenizers) {
-      MILLRACE_TRY(const bool unfinished, tokenizer->next([this] { return ending(); }));
+      MILLRACE_TRY(const bool unfinished, nextOf(*tokenizer));
       more = more || unfinished;
     }
   }
   return {};
+}
+
+Result<bool> DataFeed::nextOf(SeriesTokenizer& tokenizer) {
+  for (bool told = false;; told = true) {
+    Result<bool> more = tokenizer.next([this] { return ending(); });
+    const bool full = !more && more.error().kind == ErrorKind::OutOfSpace;
+    if (!full || tokenizer.series().shards() == 0) {
+      if (told && more) m_log.info("there is room on the disk again: tokenizing goes on");
+      return more;
+    }
+    if (!told)
+      m_log.warning("{}; tokenizing waits for room, and training goes on with what is there: make room and it goes on "
+                    "by itself",
+                    more.error().message);
+    Lock lock(m_mutex);
+    if (!m_stop) (void)m_changed.waitFor(m_mutex, spacePoll);
+  }
 }
 
 } // namespace millrace

@@ -1,5 +1,6 @@
 // DataFeed: a thread that fills series of shards, in turn, while others train on what is there. Ends when all are
-// complete, when one fails (which all of them then tell), or when it is destroyed.
+// complete, when one fails (which all of them then tell), or when it is destroyed. While the disk is full it waits for
+// room, once there is something to train on.
 #pragma once
 
 #include "base/mutex.h"
@@ -12,12 +13,12 @@ namespace millrace {
 class DataFeed {
  public:
   /// Everything that the tokenizers refer to must outlive this.
-  explicit DataFeed(std::vector<std::unique_ptr<SeriesTokenizer>> tokenizers);
+  DataFeed(std::vector<std::unique_ptr<SeriesTokenizer>> tokenizers, Log& log);
   ~DataFeed();
   DataFeed(const DataFeed&) = delete;
   DataFeed& operator=(const DataFeed&) = delete;
 
-  /// Any thread.
+  /// Any thread. Who lets it go on has it look for room at once.
   void setPaused(bool paused);
 
  private:
@@ -25,8 +26,10 @@ class DataFeed {
   bool ending();
   void work();
   Status fillAll();
+  Result<bool> nextOf(SeriesTokenizer& tokenizer);
 
   std::vector<std::unique_ptr<SeriesTokenizer>> m_tokenizers;
+  Log& m_log;
   Mutex m_mutex;
   Condition m_changed;
   bool m_stop MILLRACE_GUARDED_BY(m_mutex) = false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace millrace {
 
@@ -90,6 +91,10 @@ Result<Dataset> openDataset(FileSystem& files, ThreadPool& pool, Log& log, const
       if (!chat) {
         MILLRACE_TRY(ConversationTokens made, ConversationTokens::create(files, spec.chat, tokenizer));
         chat = std::make_shared<const ConversationTokens>(std::move(made));
+        if (const auto marks = chat->marksWithoutToken(); !marks.empty())
+          log.warning("{} writes {}, for which the tokenizer has no token: learnt as plain text. Add them to "
+                      "added_tokens of tokenizer.json, or choose another template (data.chat)",
+                      chat->chatTemplate().where(), fmt::join(marks, ", "));
       }
       task.chat = chat;
     }
@@ -121,7 +126,7 @@ Result<Dataset> openDataset(FileSystem& files, ThreadPool& pool, Log& log, const
   std::vector<std::unique_ptr<SeriesTokenizer>> tokenizers;
   for (SeriesTask& task : tasks)
     tokenizers.push_back(std::make_unique<SeriesTokenizer>(pool, log, tokenizer, std::move(task), hurried));
-  dataset.m_feed = std::make_unique<DataFeed>(std::move(tokenizers));
+  dataset.m_feed = std::make_unique<DataFeed>(std::move(tokenizers), log);
   return dataset;
 }
 

@@ -24,7 +24,10 @@ Result<bool> SeriesTokenizer::next(const std::function<bool()>& stop) {
     if (shard) m_stream.reset(); // it stands before this shard
   }
   if (!shard) {
-    MILLRACE_CHECK(make(stop));
+    if (const Status made = make(stop); !made) {
+      m_stream.reset(); // it stands in the middle of what was not finished
+      return tl::unexpected<Error>(made.error());
+    }
     MILLRACE_TRY(shard, series().open(m_index));
   }
   const ShardPlace& place = shard->place();

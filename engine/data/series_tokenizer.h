@@ -27,7 +27,7 @@ class SeriesTokenizer {
                   std::function<bool()> hurried);
 
   /// Adds the next shard to the series; false when it is complete. Errors name the file. stop: Interrupted when it
-  /// answers true. Nothing is left of a shard that was not finished.
+  /// answers true. Nothing is left of a shard that was not finished, and it may be tried again.
   Result<bool> next(const std::function<bool()>& stop);
   ShardSeries& series() { return *m_task.series; }
 

@@ -129,21 +129,18 @@ Result<std::unique_ptr<TierFiles>> TierFiles::create(FileSystem& files, const st
   return tier;
 }
 
-/// Under another name until its lock is held, so that no other process ever takes it for one that is left over.
+/// Locked before it says whose it is, so that no other process ever takes it for one that is left over.
 Status TierFiles::makeFolder(const Path& directory, const std::string& description) {
   std::random_device random;
-  std::string name;
+  Path folder;
   do {
-    name = fmt::format("{}{:08x}", folderPrefix, random());
-  } while (m_files.exists(directory / name) || m_files.exists(directory / ("." + name)));
-  const Path begun = directory / ("." + name);
-  m_folders.push_back(begun);
-  MILLRACE_CHECK(m_files.createDirectories(begun));
-  MILLRACE_TRY(auto owner, m_files.open(begun / ownerFile, OpenMode::Create));
-  MILLRACE_CHECK(writePage(*owner, description));
+    folder = directory / fmt::format("{}{:08x}", folderPrefix, random());
+  } while (m_files.exists(folder));
+  m_folders.push_back(folder);
+  MILLRACE_CHECK(m_files.createDirectories(folder));
+  MILLRACE_TRY(auto owner, m_files.open(folder / ownerFile, OpenMode::Create));
   if (owner->descriptor() >= 0) (void)tryLock(owner->descriptor()); // without locks, nobody sweeps here either
-  MILLRACE_CHECK(m_files.rename(begun, directory / name));
-  m_folders.back() = directory / name;
+  MILLRACE_CHECK(writePage(*owner, description));
   m_locks.push_back(std::move(owner));
   return {};
 }

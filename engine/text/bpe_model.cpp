@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <climits>
 #include <fmt/format.h>
+#include <unordered_set>
 
 namespace millrace {
 
@@ -51,7 +52,6 @@ Result<BpeModel> BpeModel::build(std::vector<std::pair<std::string, std::int32_t
 
   const BpeOptions& given = model.m_options;
   model.m_cuts = !given.onBytes && !given.ignoreMerges && given.continuingPrefix.empty() && given.wordSuffix.empty();
-  model.m_cutsAtMark = model.m_cuts && model.idOf(wordMark).has_value();
   model.m_merges = PairTable(merges.size());
   for (std::size_t rank = 0; rank < merges.size(); ++rank) {
     const auto& [left, right] = merges[rank];
@@ -69,11 +69,6 @@ Result<BpeModel> BpeModel::build(std::vector<std::pair<std::string, std::int32_t
                                              : !b ? right
                                                   : merged)));
     model.m_merges.insert(*a, *b, static_cast<std::uint32_t>(rank), *c);
-    if (right.starts_with(wordMark) && !left.ends_with(wordMark)) model.m_cutsAtMark = false;
-    if (left.empty() || right.empty()) continue;
-    const auto last = static_cast<unsigned char>(left.back());
-    const auto first = static_cast<unsigned char>(right.front());
-    if (last < 128 && first < 128) model.m_joins[last].set(first);
   }
 
   if (!model.m_options.unknownToken.empty()) {
@@ -91,14 +86,47 @@ Result<BpeModel> BpeModel::build(std::vector<std::pair<std::string, std::int32_t
     model.m_fallbackIds[slot] = model.idOf(fmt::format("<0x{:02X}>", byte)).value_or(-1);
     if (byte < 128) model.m_asciiIds[slot] = model.idOf(std::string(1, static_cast<char>(byte))).value_or(-1);
   }
-  // Characters without a token of their own become unknown ones, which may fuse with their neighbours.
-  for (std::size_t a = 0; a < 128; ++a)
-    for (std::size_t b = 0; b < 128; ++b)
-      if (model.m_asciiIds[a] < 0 || model.m_asciiIds[b] < 0) model.m_joins[a].set(b);
+  if (model.m_cuts) model.findJoins(merges);
   if (model.m_options.onBytes && model.m_options.ignoreMerges)
     for (const auto& [token, id] : model.m_ids)
       if (auto bytes = byteLevelBytes(token)) model.m_idsByBytes.emplace(std::move(*bytes), id);
   return model;
+}
+
+/// Errs towards joining: between other characters than ASCII and the mark, and where it is not what a text shows that
+/// merges.
+void BpeModel::findJoins(const std::vector<std::pair<std::string, std::string>>& merges) {
+  const bool hasMark = idOf(wordMark).has_value();
+  const auto classOf = [&](std::string_view side, bool last) -> std::size_t {
+    const auto c = static_cast<unsigned char>(last ? side.back() : side.front());
+    if (c < 128) return c;
+    return hasMark && (last ? side.ends_with(wordMark) : side.starts_with(wordMark)) ? markClass : otherClass;
+  };
+  const auto joinsAll = [this](std::size_t c) {
+    m_joins[c].set();
+    for (auto& joined : m_joins) joined.set(c);
+  };
+  std::unordered_set<std::string_view> merging;
+  for (const auto& [left, right] : merges) {
+    if (left.empty() || right.empty()) continue;
+    m_joins[classOf(left, true)].set(classOf(right, false));
+    merging.insert({left, right});
+  }
+  const auto mayMerge = [&](std::int32_t id) {
+    return id >= 0 && merging.contains(m_tokens[static_cast<std::size_t>(id)]);
+  };
+  // Characters without a token of their own become those of their bytes, which may merge, or unknown ones, which may
+  // fuse with their neighbours.
+  if (!hasMark) joinsAll(markClass);
+  const bool bytesMerge = std::any_of(m_fallbackIds.begin(), m_fallbackIds.end(), mayMerge);
+  const bool allBytes = m_options.byteFallback && std::none_of(m_fallbackIds.begin(), m_fallbackIds.end(),
+                                                               [](std::int32_t id) { return id < 0; });
+  for (std::size_t c = 0; c < 128; ++c)
+    if (m_asciiIds[c] < 0 && (!allBytes || bytesMerge)) joinsAll(c);
+  for (std::size_t c = 0; c < m_joins.size(); ++c) {
+    if (c != markClass || bytesMerge) m_joins[otherClass].set(c);
+    m_joins[c].set(otherClass);
+  }
 }
 
 std::optional<std::int32_t> BpeModel::idOf(std::string_view token) const {
@@ -119,48 +147,47 @@ void BpeModel::encode(std::string_view piece, BpeScratch& scratch, std::vector<s
 }
 
 std::size_t BpeModel::wordEnd(std::string_view piece, std::size_t begin) const {
-  std::size_t at = begin;
-  while (piece.substr(at).starts_with(wordMark)) at += wordMark.size(); // the word's own
-  for (unsigned char before = 0x80; at < piece.size(); ++at) {
+  std::size_t before = otherClass;
+  for (std::size_t at = begin; at < piece.size();) {
     const auto c = static_cast<unsigned char>(piece[at]);
-    if (c < 128) {
-      if (before < 128 && !m_joins[before][c]) return at;
-    } else if (m_cutsAtMark && at > begin && piece.substr(at).starts_with(wordMark)) {
-      return at;
-    }
-    before = c;
+    const bool mark = c >= 128 && piece.substr(at).starts_with(wordMark);
+    const std::size_t now = c < 128 ? c : mark ? markClass : otherClass;
+    if (at > begin && !m_joins[before][now]) return at;
+    before = now;
+    at += mark ? wordMark.size() : 1;
   }
   return piece.size();
 }
 
 void BpeModel::encodeWord(std::string_view piece, BpeScratch& scratch, std::vector<std::int32_t>& out) const {
   if (piece.empty()) return;
-  WordCache::Entry* slot = nullptr;
-  if (piece.size() <= WordCache::longestPiece) {
-    slot = &scratch.cache.slot(piece);
-    if (WordCache::holds(*slot, piece)) {
-      out.insert(out.end(), slot->ids.begin(), slot->ids.begin() + slot->count);
-      return;
-    }
-  }
+  const auto append = [&out](std::span<const std::int32_t> ids) { out.insert(out.end(), ids.begin(), ids.end()); };
+  WordCache::Entry* const word = WordCache::takes(piece) ? &scratch.m_words.slot(piece) : nullptr;
+  if (word && word->holds(piece)) return append(word->tokens());
+  LongPieceCache::Entry* const longer = LongPieceCache::takes(piece) ? &scratch.m_longPieces.slot(piece) : nullptr;
+  if (longer && longer->holds(piece)) return append(longer->tokens());
+  encodeAnew(piece, scratch);
+  const bool kept = word && WordCache::fill(*word, piece, scratch.m_ids);
+  if (longer && !kept) LongPieceCache::fill(*longer, piece, scratch.m_ids);
+  append(scratch.m_ids);
+}
+
+void BpeModel::encodeAnew(std::string_view piece, BpeScratch& scratch) const {
   std::vector<std::int32_t>& ids = scratch.m_ids;
   ids.clear();
   const TextMap<std::int32_t>& whole = m_options.onBytes ? m_idsByBytes : m_ids;
-  const auto known = m_options.ignoreMerges ? whole.find(piece) : whole.end();
-  if (known != whole.end()) {
+  if (const auto known = m_options.ignoreMerges ? whole.find(piece) : whole.end(); known != whole.end()) {
     ids.push_back(known->second);
-  } else {
-    if (m_options.onBytes)
-      appendSymbolsOfBytes(piece, ids);
-    else
-      appendSymbols(piece, ids);
-    if (ids.size() <= shortPiece)
-      mergeShort(scratch);
-    else
-      mergeLong(scratch);
+    return;
   }
-  if (slot != nullptr) WordCache::fill(*slot, piece, ids);
-  out.insert(out.end(), ids.begin(), ids.end());
+  if (m_options.onBytes)
+    appendSymbolsOfBytes(piece, ids);
+  else
+    appendSymbols(piece, ids);
+  if (ids.size() <= shortPiece)
+    mergeShort(scratch);
+  else
+    mergeLong(scratch);
 }
 
 /// The vocabulary lacks a byte only in damaged or unusual files; what Hugging Face does then is kept.

@@ -37,10 +37,6 @@ struct BpeOptions {
 };
 
 class BpeScratch {
- public:
-  WordCache cache;
-
- private:
   friend class BpeModel;
   struct Symbol {
     std::int32_t id;
@@ -55,6 +51,8 @@ class BpeScratch {
       return rank != other.rank ? rank > other.rank : position > other.position;
     }
   };
+  WordCache m_words;
+  LongPieceCache m_longPieces; ///< what the words' has no room for
   std::vector<std::int32_t> m_ids;
   std::vector<std::uint64_t> m_ranks; ///< rank << 32 | merged id of each neighbouring pair
   std::vector<Symbol> m_symbols;
@@ -80,8 +78,11 @@ class BpeModel {
 
  private:
   BpeModel() = default;
+  void findJoins(const std::vector<std::pair<std::string, std::string>>& merges);
   std::size_t wordEnd(std::string_view piece, std::size_t begin) const;
   void encodeWord(std::string_view word, BpeScratch& scratch, std::vector<std::int32_t>& out) const;
+  /// The ids of a piece that no cache knows, in the scratch.
+  void encodeAnew(std::string_view piece, BpeScratch& scratch) const;
   void appendSymbols(std::string_view piece, std::vector<std::int32_t>& ids) const;
   void appendSymbolsOfBytes(std::string_view piece, std::vector<std::int32_t>& ids) const;
   void mergeShort(BpeScratch& scratch) const;
@@ -96,10 +97,12 @@ class BpeModel {
   std::array<std::int32_t, 256> m_fallbackIds = {}; ///< <0xNN>, -1: none
   std::array<std::int32_t, 128> m_asciiIds = {};    ///< single ASCII characters, -1: none
   std::int32_t m_unknown = -1;
-  // Where texts come in one piece, as in SentencePiece-style files: places that no merge reaches over.
-  bool m_cuts = false;                       ///< such places are looked for at all
-  bool m_cutsAtMark = false;                 ///< in front of the mark that begins a word
-  std::array<std::bitset<128>, 128> m_joins; ///< ASCII characters that some merge joins with the one behind them
+  // Where texts come in one piece, as in SentencePiece-style files: what some merge joins with what may stand behind
+  // it.
+  static constexpr std::size_t markClass = 128;  ///< of the mark that stands for a space
+  static constexpr std::size_t otherClass = 129; ///< of what is neither that nor ASCII
+  bool m_cuts = false;                           ///< places that no merge reaches over are looked for
+  std::array<std::bitset<130>, 130> m_joins;     ///< by ASCII code or class
 };
 
 } // namespace millrace

@@ -143,7 +143,7 @@ class Replace final : public Normalizer {
       MILLRACE_TRY(const Regex::Match first, m_pattern.find(normalized.text, 0, scratch));
       if (first.found && first.begin == 0 && first.end > 0) normalized.atStart = false;
     }
-    return replaceAll(normalized.text, m_pattern, m_content, scratch);
+    return replaceAll(normalized.text, normalized.given, m_pattern, m_content, scratch);
   }
   bool leavesAlone(std::string_view text) const override { return text.empty(); }
   bool worksByLine() const override { return false; }
@@ -166,6 +166,7 @@ class ReplaceLiteral final : public Normalizer {
     for (std::size_t at = text.find(m_from); at != std::string::npos; at = text.find(m_from, done)) {
       out.append(text, done, at - done);
       out.append(m_to);
+      MILLRACE_CHECK(checkGrowth(out.size(), normalized.given));
       done = at + m_from.size();
     }
     out.append(text, done);
@@ -199,7 +200,10 @@ class NormalizerSequence final : public Normalizer {
   explicit NormalizerSequence(std::vector<std::unique_ptr<Normalizer>> parts) : m_parts(std::move(parts)) {}
   Status apply(NormalizedText& normalized, RegexScratch& scratch) const override {
     for (const auto& part : m_parts)
-      if (!part->leavesAlone(normalized.text)) MILLRACE_CHECK(part->apply(normalized, scratch));
+      if (!part->leavesAlone(normalized.text)) {
+        MILLRACE_CHECK(part->apply(normalized, scratch));
+        MILLRACE_CHECK(checkGrowth(normalized.text.size(), normalized.given));
+      }
     return {};
   }
   bool leavesAlone(std::string_view text) const override {

@@ -12,8 +12,9 @@ namespace millrace {
 
 /// A text while it is normalized.
 struct NormalizedText {
-  std::string text;    ///< valid UTF-8
-  bool atStart = true; ///< its first character comes from the very first one of the input
+  std::string text;      ///< valid UTF-8
+  bool atStart = true;   ///< its first character comes from the very first one of the input
+  std::size_t given = 0; ///< bytes of the text as it was given
 };
 
 class Normalizer {

@@ -20,7 +20,17 @@ Result<Regex> makePattern(const Json& pattern, const std::string& where) {
   return badInput(fmt::format("{}.pattern: expected {{\"String\": text}} or {{\"Regex\": text}}", where));
 }
 
-Status replaceAll(std::string& text, const Regex& pattern, std::string_view content, RegexScratch& scratch) {
+Status checkGrowth(std::size_t bytes, std::size_t given) {
+  constexpr std::size_t anyway = std::size_t{1} << 20;
+  constexpr std::size_t factor = 64; // the longest decompositions of Unicode take less
+  if (bytes <= anyway || bytes / factor <= given) return {};
+  return badInput(fmt::format("the tokenizer's normalizer makes more than {} of a text of {}; what a tokenizer.json "
+                              "puts in place of a text may be {} times as long",
+                              formatBytes(static_cast<Bytes>(bytes)), formatBytes(static_cast<Bytes>(given)), factor));
+}
+
+Status replaceAll(std::string& text, std::size_t given, const Regex& pattern, std::string_view content,
+                  RegexScratch& scratch) {
   std::string out;
   std::size_t done = 0;
   bool any = false;
@@ -31,6 +41,7 @@ Status replaceAll(std::string& text, const Regex& pattern, std::string_view cont
     any = true;
     out.append(text, done, match.begin - done);
     out.append(content);
+    MILLRACE_CHECK(checkGrowth(out.size(), given));
     done = match.end;
   }
   if (!any) return {};

@@ -39,6 +39,7 @@ Status Tokenizer::Impl::encodeSection(std::string_view text, bool atStart, Encod
   if (normalizer && !normalizer->leavesAlone(text)) {
     scratch.normalized.text.assign(text);
     scratch.normalized.atStart = atStart;
+    scratch.normalized.given = text.size();
     MILLRACE_CHECK(normalizer->apply(scratch.normalized, scratch.regex));
     text = scratch.normalized.text;
     atStart = scratch.normalized.atStart;

@@ -223,7 +223,7 @@ Result<Tokenizer> Tokenizer::parse(std::string_view json, const std::string& sou
     impl->present[slot] = true;
     impl->special[slot] = impl->special[slot] || token.special;
     impl->addedIds.insert_or_assign(token.content, token.id);
-    NormalizedText pattern{token.content};
+    NormalizedText pattern{token.content, true, token.content.size()};
     if (token.normalized && impl->normalizer) MILLRACE_CHECK(impl->normalizer->apply(pattern, scratch));
     impl->shown[slot] = pattern.text;
     (token.normalized ? impl->normalizedTokens : impl->rawTokens).add(token, pattern.text);

@@ -423,6 +423,7 @@ void TestGenerate::checkpointsAndRuns() {
   QCOMPARE(textOf(run), text30);
   QCOMPARE(textOf(run / "checkpoints" / "step-00000010"), text10);
   QVERIFY(contains(textOf(run, {}, CheckpointChoice::Best), "best"));
+  QVERIFY(contains(textOf(at("as10"), {}, CheckpointChoice::Best), "is no run"));
   Log log;
   QVERIFY(CheckpointStore(m_files, run / "checkpoints", log).markBest(10, 1.5).has_value());
   QCOMPARE(textOf(run, {}, CheckpointChoice::Best), text10);

@@ -26,6 +26,7 @@ class TestUsage : public QObject {
                                 "export",
                                 "bench step",
                                 "bench machine",
+                                "bench nvme",
                                 "bench optimizer",
                                 "bench copy"})
       QTest::newRow(command) << QString(command).split(' ');
@@ -82,6 +83,7 @@ class TestUsage : public QObject {
         {"tokenizer", "train", "--data", "/nowhere/a.txt", "--vocabulary", "300", "--out", "/nowhere/t.json"},
         "/nowhere/a.txt");
     row("missing golden cases", {"check", "golden", "/nowhere/golden"}, "/nowhere/golden");
+    row("no such drive", {"bench", "nvme", "--dir", "/nowhere/disk"}, "/nowhere/disk");
     row("no such disk", {"bench", "machine", "--disk", "/nowhere/disk"}, "/nowhere/disk");
     row("missing checkpoint", {"check", "checkpoint", "/nowhere/checkpoint"}, "/nowhere/checkpoint");
   }
@@ -93,6 +95,15 @@ class TestUsage : public QObject {
     QCOMPARE(outcome.code, 2);
     QVERIFY2(isOneError(outcome, {word}), outcome.error.constData());
     QVERIFY2(outcome.out.isEmpty(), outcome.out.constData());
+  }
+
+  /// Names of files and tensors are strangers' text: they change nothing of the terminal, nor which way the line runs.
+  void namesLeaveTheTerminalAlone() {
+    const QString name = QStringLiteral("/nowhere/\u202Etxt.\u2066a\u001B[31m\u009B1mz");
+    const Outcome outcome = runProgram({"eval", name});
+    QCOMPARE(outcome.code, 2);
+    const QString shown = QString::fromUtf8(outcome.error);
+    QVERIFY2(shown.contains(QStringLiteral("/nowhere/\uFFFDtxt.\uFFFDa\uFFFD[31m\uFFFD1mz")), qPrintable(shown));
   }
 
   void settingsMayFollowTheProject() {

@@ -98,6 +98,15 @@ class TestConversationTokens : public QObject {
     QCOMPARE(documents->front().facts.textBytes, text.size());
   }
 
+  void marksWithoutTokenAreNamed() {
+    using Marks = std::vector<std::string>;
+    const Tokenizer gpt2 = tokenizerOf("gpt2"), qwen2 = tokenizerOf("qwen2"), llama3 = tokenizerOf("llama3");
+    QVERIFY(tokensOf(gpt2, {}).marksWithoutToken() == (Marks{"<|im_start|>", "<|im_end|>"}));
+    QVERIFY(tokensOf(qwen2, {}).marksWithoutToken().empty());
+    QVERIFY(tokensOf(llama3, {.builtIn = "llama3"}).marksWithoutToken().empty());
+    QVERIFY(tokensOf(gpt2, {.builtIn = "plain"}).marksWithoutToken().empty());
+  }
+
   void aTurnMayAskNotToBeLearnt() {
     const Tokenizer tokenizer = tokenizerOf("qwen2");
     Conversation chat = greeting;

@@ -2,12 +2,34 @@
 // a complete cache; it ends when it is destroyed; what is wrong with the sources is told.
 #include "base/atomic_file.h"
 #include "data/dataset.h"
+#include "support/forwarding_file_system.h"
 
 #include <QTemporaryDir>
 #include <QTest>
+#include <atomic>
 #include <fmt/format.h>
 
 using namespace millrace;
+
+namespace {
+/// A disk that is full for every shard, or for every one but the first, until there is room. Any thread.
+class FullDisk final : public test::ForwardingFileSystem {
+ public:
+  using ForwardingFileSystem::ForwardingFileSystem;
+  std::atomic<bool> full = true;
+  std::atomic<bool> forTheFirst = false;
+  std::atomic<int> refused = 0;
+
+  Result<std::unique_ptr<File>> open(const Path& path, OpenMode mode) override {
+    const bool first = path.filename().string().find("00000000") != std::string::npos;
+    if (full && mode != OpenMode::Read && (!first || forTheFirst)) {
+      ++refused;
+      return millrace::failure(ErrorKind::OutOfSpace, path.string() + ": no space left on the disk");
+    }
+    return ForwardingFileSystem::open(path, mode);
+  }
+};
+} // namespace
 
 class TestDataset : public QObject {
   Q_OBJECT
@@ -20,6 +42,7 @@ class TestDataset : public QObject {
   void heldBackRowsDoNotDependOnProgress();
   void endsInTheMiddle();
   void pausesAndGoesOn();
+  void waitsForRoomOnTheDisk();
   void brokenSourceIsTold();
   void fingerprints();
   void nothingToTrainOn();
@@ -147,6 +170,42 @@ void TestDataset::pausesAndGoesOn() {
   QVERIFY(dataset.waitUntilComplete({}).has_value());
   Dataset paused = valueOrThrow(open(spec()));
   paused.setPaused(true); // and is destroyed
+}
+
+void TestDataset::waitsForRoomOnTheDisk() {
+  FullDisk disk(m_files);
+  Log log;
+  std::vector<std::string> warnings;
+  Mutex mutex;
+  log.addListener([&](LogLevel level, std::string_view message) {
+    Lock lock(mutex);
+    if (level == LogLevel::Warning) warnings.emplace_back(message);
+  });
+  Dataset dataset = valueOrThrow(openDataset(disk, m_pool, log, spec(), *m_tokenizer));
+  QTRY_VERIFY(disk.refused > 0);
+  // What is there can be trained on.
+  const auto source = valueOrThrow(dataset.trainingSource(64, 5));
+  QVERIFY(source->next(4).has_value());
+  disk.full = false;
+  dataset.setPaused(false);
+  QVERIFY(dataset.waitUntilComplete({}).has_value());
+  {
+    Lock lock(mutex);
+    QCOMPARE(warnings.size(), std::size_t{1});
+    QVERIFY2(warnings.front().find("make room") != std::string::npos, warnings.front().c_str());
+  }
+  DataSpec other = spec();
+  other.cacheDirectory = at("other");
+  const Dataset expected = valueOrThrow(prepareDataset(m_files, m_pool, m_log, other, *m_tokenizer));
+  QCOMPARE(dataset.summary().trainingTokens, expected.summary().trainingTokens);
+  // Where there is nothing to train on yet, nobody is kept waiting.
+  disk.full = true;
+  disk.forTheFirst = true;
+  DataSpec anew = spec();
+  anew.cacheDirectory = at("third");
+  const Dataset refused = valueOrThrow(openDataset(disk, m_pool, log, anew, *m_tokenizer));
+  const Status outcome = refused.waitUntilComplete({});
+  QVERIFY(!outcome && outcome.error().kind == ErrorKind::OutOfSpace);
 }
 
 void TestDataset::brokenSourceIsTold() {

@@ -138,9 +138,16 @@ class MemoryFileSystem final : public FileSystem {
       if (!source.empty()) std::memcpy(m_node->bytes.data() + offset, source.data(), source.size());
       return {};
     }
-    Result<Bytes> size() const override { return static_cast<Bytes>(m_node->bytes.size()); }
-    Result<std::int64_t> modified() const override { return m_node->changes; }
+    Result<Bytes> size() const override {
+      const Lock lock(m_node->mutex);
+      return static_cast<Bytes>(m_node->bytes.size());
+    }
+    Result<std::int64_t> modified() const override {
+      const Lock lock(m_node->mutex);
+      return m_node->changes;
+    }
     Status truncate(Bytes size) override {
+      const Lock lock(m_node->mutex);
       ++m_node->changes;
       m_node->bytes.resize(static_cast<std::size_t>(size));
       return {};
@@ -152,6 +159,7 @@ class MemoryFileSystem final : public FileSystem {
       return {};
     }
     Status sync() override {
+      const Lock lock(m_node->mutex);
       m_node->synced = m_node->bytes;
       return {};
     }

@@ -83,7 +83,7 @@ class UnreliableDisk final : public ForwardingFileSystem {
       case DiskFault::MisdirectedWrite:
         return ForwardingFile::write(source, otherPlace(offset, source.size()));
       case DiskFault::LateWrite:
-        m_late = Late{offset, {source.begin(), source.end()}};
+        keepLate(source, offset);
         return {};
       case DiskFault::WriteError:
         (void)ForwardingFile::write(source.first(source.size() / 2), offset);
@@ -97,9 +97,8 @@ class UnreliableDisk final : public ForwardingFileSystem {
         break;
       }
       MILLRACE_CHECK(ForwardingFile::write(source, offset));
-      if (!m_late || m_late->offset != offset) return {};
-      const Late late = *std::exchange(m_late, std::nullopt);
-      return ForwardingFile::write(late.bytes, offset);
+      const auto late = takeLate(offset);
+      return late ? ForwardingFile::write(*late, offset) : Status{};
     }
 
    private:
@@ -107,6 +106,15 @@ class UnreliableDisk final : public ForwardingFileSystem {
       Bytes offset = 0;
       std::vector<std::byte> bytes;
     };
+    void keepLate(std::span<const std::byte> source, Bytes offset) {
+      const Lock lock(m_disk.m_mutex);
+      m_late = Late{offset, {source.begin(), source.end()}};
+    }
+    std::optional<std::vector<std::byte>> takeLate(Bytes offset) {
+      const Lock lock(m_disk.m_mutex);
+      if (!m_late || m_late->offset != offset) return std::nullopt;
+      return std::exchange(m_late, std::nullopt)->bytes;
+    }
     /// In the file, and not the same.
     Bytes otherPlace(Bytes offset, std::size_t bytes) const {
       constexpr Bytes page = 4096;
@@ -116,7 +124,7 @@ class UnreliableDisk final : public ForwardingFileSystem {
     }
 
     UnreliableDisk& m_disk;
-    std::optional<Late> m_late;
+    std::optional<Late> m_late; // under the disk's mutex
   };
 
   /// What the request that begins now meets.

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 namespace millrace::cli {
@@ -89,6 +90,7 @@ Json toJson(const DataInspection& found) {
           {"files_in_all", found.filesInAll},
           {"tokenizer", found.tokenizer},
           {"chat_template", found.chatTemplate.empty() ? Json() : Json(found.chatTemplate)},
+          {"marks_without_token", found.marksWithoutToken},
           {"context", found.context},
           {"rows", found.rows},
           {"documents", found.documents},
@@ -149,6 +151,9 @@ void show(Console& console, const DataInspection& found) {
   if (more > 0) console.line(fmt::format("and {} more files", formatCount(more)));
   console.line(fmt::format("tokenizer: {}", found.tokenizer));
   if (!found.chatTemplate.empty()) console.line(fmt::format("chat template: {}", found.chatTemplate));
+  if (!found.marksWithoutToken.empty())
+    console.warning(fmt::format("the template writes {}, for which the tokenizer has no token: they are plain text",
+                                fmt::join(found.marksWithoutToken, ", ")));
   const auto count = [&](std::int64_t number, const std::string& what) {
     if (number > 0) console.line(fmt::format("{} {}", formatCount(number), what));
   };

@@ -55,10 +55,11 @@ struct InspectedSet {
 struct DataInspection {
   std::vector<InspectedFile> files; ///< those that were looked into, the first ones
   std::int64_t filesInAll = 0;
-  std::string chatTemplate; ///< where it is from; empty: there are no conversations
-  std::string tokenizer;    ///< where it is from
-  std::int64_t context = 0; ///< tokens; conversations with more are over-long
-  std::int64_t rows = 0;    ///< looked at
+  std::string chatTemplate;                   ///< where it is from; empty: there are no conversations
+  std::vector<std::string> marksWithoutToken; ///< that the template writes: plain text to this tokenizer
+  std::string tokenizer;                      ///< where it is from
+  std::int64_t context = 0;                   ///< tokens; conversations with more are over-long
+  std::int64_t rows = 0;                      ///< looked at
   std::int64_t documents = 0;
   std::int64_t emptyRows = 0;
   std::int64_t badRows = 0;
