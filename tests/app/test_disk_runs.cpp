@@ -30,15 +30,13 @@ QStringList onDisk(const QString& drive, qint64 ram) {
           "--set", QString("memory.ram_limit=%1").arg(ram)};
 }
 
-/// A RAM limit with which the plan puts state on the drive; 0: there is none.
+/// A RAM limit with which the plan puts all of some layers on the drive, and the moments alone of others; 0: there is
+/// none.
 qint64 limitThatNeeds(const QString& project, const QString& drive) {
-  const auto planned = [&](qint64 ram) {
-    return runProgram(QStringList{"plan", project, "--json"} + onDisk(drive, ram)).object()["tiers"].toObject();
-  };
-  qint64 ram = static_cast<qint64>(planned(64 << 20)["ram"].toObject()["bytes"].toDouble());
-  for (int i = 0; i < 30; ++i, ram = ram * 19 / 20) {
-    const QJsonObject tiers = planned(ram);
-    if (tiers["nvme"].toObject()["bytes"].toDouble() > 100'000 && tiers["ram"].toObject()["fits"].toBool()) return ram;
+  for (qint64 ram = 10'000'000; ram > 1'000'000; ram = ram * 9 / 10) {
+    const QJsonObject plan = runProgram(QStringList{"plan", project, "--json"} + onDisk(drive, ram)).object();
+    const QJsonObject units = plan["placement"].toObject()["units"].toObject();
+    if (plan["verdict"] == "fits" && units["on_disk"].toInt() > 1 && units["moments_on_disk"].toInt() > 1) return ram;
   }
   return 0;
 }
