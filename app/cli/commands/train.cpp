@@ -28,7 +28,7 @@ Result<Project> chosenProject(Program& program, TrainOptions options) {
   const bool sized = options.sized.modelSize != 0;
   if (sized) takeProjectForSetting(options.project);
   if (sized != options.project.project.empty())
-    return badInput("give one of a project file and --model-size: what is to be trained?");
+    return badInput("give one of PROJECT, a file, and --model-size: what is to be trained?");
   if (sized) return sizedProject(program, options.sized, inspectMachine(), settingsOf(options.project));
   for (const auto& [option, given] : {std::pair{"--data", !options.sized.data.empty()},
                                       {"--offload-dir", !options.sized.offloadDirectories.empty()},
