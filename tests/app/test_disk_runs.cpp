@@ -118,6 +118,29 @@ class TestDiskRuns : public QObject {
     QVERIFY(tierFolders(m_drive).isEmpty()); // those of the killed ones too
   }
 
+  /// A model by its size alone, in one line.
+  void ofASize() {
+    const QString run = m_folder.filePath("sized"), data = m_folder.filePath("geese.txt");
+    const QStringList few{"training.steps=3", "training.context=64", "training.micro_batches=2"};
+    const Outcome small =
+        runProgram(QStringList{"train", "--model-size", "5e6", "--offload-dir", m_drive, "--data", data, "--vram-limit",
+                               "40MiB", "--ram-limit", "72MiB", "--run-dir", run} +
+                   few);
+    QVERIFY2(small.code == 0, small.error.constData());
+    QVERIFY(readFile(run + "/metrics.jsonl").contains("\"name\":\"disk\""));
+    QVERIFY(!newestCheckpoint(run).isEmpty());
+    const QString none = m_folder.filePath("none");
+    const Outcome large =
+        runProgram({"train", "--model-size", "5e12", "--offload-dir", m_drive, "--data", data, "--run-dir", none});
+    QCOMPARE(large.code, 3);
+    QVERIFY2(isOneError(large, {"too small"}), large.error.constData());
+    QVERIFY(!QDir(none).exists());
+    const Outcome nothing = runProgram({"train", "--model-size", "1e6"});
+    QVERIFY(nothing.code == 2 && isOneError(nothing, {"--data"}));
+    const Outcome both = runProgram({"train", m_project, "--data", data});
+    QVERIFY(both.code == 2 && isOneError(both, {"--data", "--model-size"}));
+  }
+
   void spoiltState() {
     const QString run = m_folder.filePath("spoilt");
     Child child(QStringList{"train", m_project, "--run-dir", run, "--json"} + m_settings + onDisk(m_drive, m_ram) +
