@@ -197,6 +197,7 @@ DiskTier::DiskTier(std::vector<DiskRange> ranges, TierLayout layout, std::unique
       m_log(log) {}
 
 void DiskTier::chooseIo(const DiskTierOptions& options) {
+  assert(options.queueDepth >= 1);
   if (options.io == DiskIo::Uring || (options.io == DiskIo::Auto && m_files->direct())) {
     auto io = uringBlockIo(m_files->shards(), options.queueDepth, m_meter);
     if (io) {

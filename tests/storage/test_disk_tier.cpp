@@ -57,6 +57,16 @@ class TestDiskTier : public QObject {
     QCOMPARE(tier->use().read.bytes, MiB);
   }
 
+  void aTierOfNothing() {
+    for (const std::vector<DiskRange>& ranges : {std::vector<DiskRange>{}, std::vector<DiskRange>{{"empty", 0}}}) {
+      auto tier = make(2, ranges);
+      QCOMPARE(tier->fileBytes(), Bytes{0});
+      QVERIFY(tier->read({}).wait().has_value() && tier->write({}).wait().has_value());
+      DiskTier::Pending pending;
+      QVERIFY(pending.ready() && pending.wait().has_value());
+    }
+  }
+
   void severalThreadsTransferAtOnce() {
     constexpr int threads = 4;
     std::vector<DiskRange> ranges;

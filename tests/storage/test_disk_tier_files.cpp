@@ -5,6 +5,13 @@
 
 #include <QTemporaryDir>
 #include <QTest>
+#include <cerrno>
+#include <cstddef>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <thread>
 
 using namespace millrace;
 using namespace millrace::test;
@@ -16,6 +23,18 @@ class SmallDisk final : public ForwardingFileSystem {
   using ForwardingFileSystem::ForwardingFileSystem;
   Result<Bytes> freeSpace(const Path&) override { return 5 * MiB; }
 };
+
+/// From now on the kernel refuses io_uring to this thread, as containers do.
+bool forbidUring() {
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter = {4, program};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
 
 } // namespace
 
@@ -74,6 +93,28 @@ class TestDiskTierFiles : public QObject {
     QCOMPARE(tier->use().write.bytes, 2 * alignUp(bytes, pageBytes));
     QCOMPARE(tier->use().read.bytes, 2 * alignUp(bytes, pageBytes));
     QVERIFY(tier->use().write.seconds > 0 && tier->use().read.seconds > 0);
+  }
+
+  void threadsServeWhereUringIsForbidden() {
+    bool forbidden = false;
+    std::string description;
+    Status read = failed("not tried");
+    std::thread contained([&] {
+      forbidden = forbidUring();
+      if (!forbidden) return;
+      DiskTierOptions options = optionsFor({directory()});
+      options.io = DiskIo::Uring;
+      const auto tier = make(m_files, options, {{"plane", 3 * MiB}});
+      description = tier->description();
+      const DiskMemory memory(3 * MiB, 1);
+      read = write(*tier, {0, 0, 3 * MiB}, memory);
+      if (read) read = test::read(*tier, {0, 0, 3 * MiB}, memory);
+    });
+    contained.join();
+    if (!forbidden) QSKIP("this system has no filters of system calls");
+    QVERIFY2(read.has_value(), read ? "" : read.error().message.c_str());
+    QVERIFY2(description.find("16 threads") == 0, description.c_str());
+    QVERIFY2(m_messages.contains("io_uring: the system refuses it: Operation not permitted"), qPrintable(m_messages));
   }
 
   void aTruncatedFileIsNamed_data() {
