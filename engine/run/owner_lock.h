@@ -3,8 +3,8 @@
 #pragma once
 
 #include "base/file.h"
+#include "base/process_identity.h"
 #include "engine/run_event.h"
-#include "run/process_identity.h"
 
 #include <memory>
 #include <optional>
