@@ -12,7 +12,7 @@ namespace millrace::cli {
 namespace {
 
 constexpr double paceMemory = 0.9; // share of the pace that older steps keep
-constexpr double secondsOfDay = 86400;
+constexpr double secondsOfYear = 365.25 * 86400;
 
 std::int64_t over(std::int64_t bytes, double seconds) {
   return std::llround(static_cast<double>(bytes) / seconds);
@@ -118,13 +118,16 @@ std::string RunDisplay::progressText(const StepMetrics& metrics) const {
   text += fmt::format("  loss {:.4f}  {} tokens/s", metrics.loss, rate(metrics.tokensPerSecond));
   if (const auto left = secondsLeft(metrics)) text += "  ETA " + formatDuration(*left);
   for (const LinkMetrics& link : metrics.links)
-    if (link.name == "disk" && metrics.seconds > 0) {
-      const auto daily = static_cast<double>(link.bytesOut) * secondsOfDay / m_secondsPerStep;
-      text +=
-          fmt::format("  disk {}/s in, {}/s out, {} written a day", formatBytes(over(link.bytesIn, metrics.seconds)),
-                      formatBytes(over(link.bytesOut, metrics.seconds)),
-                      formatBytes(static_cast<std::int64_t>(std::min(daily, 9e18))));
-    }
+    if (link.name == "disk" && metrics.seconds > 0)
+      text += fmt::format("  disk {}/s in, {}/s out", formatBytes(over(link.bytesIn, metrics.seconds)),
+                          formatBytes(over(link.bytesOut, metrics.seconds)));
+  if (metrics.drives) {
+    text += fmt::format(", {} written a day",
+                        formatBytes(static_cast<Bytes>(std::min(metrics.drives->writtenPerDay, 9e18))));
+    if (metrics.drives->lifeYears > 0)
+      text += fmt::format(", drive life {}{}", metrics.drives->ratingAssumed ? "about " : "",
+                          formatDuration(metrics.drives->lifeYears * secondsOfYear));
+  }
   if (metrics.discarded) text += "  discarded";
   return text;
 }

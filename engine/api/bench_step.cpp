@@ -6,6 +6,7 @@
 #include "project/project_model.h"
 #include "run/device_choice.h"
 #include "run/plan_rates.h"
+#include "storage/disk_planes.h"
 #include "train/load_weights.h"
 #include "train/product_timer.h"
 #include "train/random_batch.h"
@@ -29,9 +30,13 @@ std::vector<MicroBatch> randomBatches(const ModelSpec& spec, const RunShape& sha
 
 /// What was copied and waited for until a moment.
 struct Use {
-  explicit Use(Trainer& trainer) : bus(trainer.busUse()), compute(trainer.runner().streams().compute->use()) {}
+  Use(Trainer& trainer, const DiskTier* tier)
+      : bus(trainer.busUse()),
+        compute(trainer.runner().streams().compute->use()),
+        disk(tier ? tier->use() : DiskUse{}) {}
   BusUse bus;
   StreamUse compute;
+  DiskUse disk;
 };
 
 /// Operands of the largest products: memory beside what is measured.
@@ -65,9 +70,11 @@ class StepBench {
   /// open: makes a device with so much memory.
   using Opener = std::function<Result<std::unique_ptr<Device>>(ThreadPool&, Bytes device, Bytes host)>;
 
-  StepBench(const ModelSpec& spec, const Project& project, const MemoryPlan& plan, int threads, AdamWIsa isa,
-            Opener open)
-      : m_spec(spec),
+  StepBench(FileSystem& files, const ModelSpec& spec, const Project& project, const MemoryPlan& plan, int threads,
+            AdamWIsa isa, Opener open)
+      : m_files(files),
+        m_spec(spec),
+        m_nvme(project.memory.nvme),
         m_plan(plan),
         m_open(std::move(open)),
         m_pool(threads),
@@ -82,7 +89,8 @@ class StepBench {
   Status run(const BenchStepOptions& options, BenchStepReport& report) {
     MILLRACE_TRY(m_device, m_open(m_pool, m_plan.total(MemoryTier::Device), m_plan.total(MemoryTier::Host)));
     if (options.linkLimit > 0) m_device->limitLink(options.linkLimit);
-    MILLRACE_TRY(m_trainer, Trainer::create(*m_device, m_pool, m_spec, m_plan, m_options));
+    MILLRACE_CHECK(prepareDisk(report));
+    MILLRACE_TRY(m_trainer, Trainer::create(*m_device, m_pool, m_spec, m_plan, m_options, m_disk.get()));
     for (std::string& notice : m_device->notices()) report.notes.push_back(std::move(notice));
     ForwardRunner& runner = m_trainer->runner();
     MILLRACE_CHECK(drawWeights(runner.store(), *runner.streams().copyIn, m_pool, m_spec, 1));
@@ -95,7 +103,7 @@ class StepBench {
     m_trainer->applyPending();
     (void)products.run();
     std::vector<double> seconds, forward, backward, optimizer, alone, shares;
-    const Use before(*m_trainer);
+    const Use before(*m_trainer, m_disk.get());
     for (int round = 0; round < options.rounds; ++round) {
       if (options.progress && !options.progress(round, options.rounds))
         return failure(ErrorKind::Interrupted, "the benchmark was given up");
@@ -117,7 +125,7 @@ class StepBench {
       alone.push_back(0.5 * (products1 + products2));
       shares.push_back(alone.back() / seconds.back());
     }
-    const Use after(*m_trainer);
+    const Use after(*m_trainer, m_disk.get());
     const double total = static_cast<double>(options.rounds) * (options.stepsPerRound + 1);
 
     report.seconds = median(seconds);
@@ -133,16 +141,36 @@ class StepBench {
     report.bytesOut = perStep(after.bus.out - before.bus.out);
     report.copyInSeconds = (after.bus.secondsIn - before.bus.secondsIn) / total;
     report.copyOutSeconds = (after.bus.secondsOut - before.bus.secondsOut) / total;
+    report.diskRead = perStep(after.disk.read.bytes - before.disk.read.bytes);
+    report.diskWritten = perStep(after.disk.write.bytes - before.disk.write.bytes);
+    report.diskReadSeconds = (after.disk.read.seconds - before.disk.read.seconds) / total;
+    report.diskWriteSeconds = (after.disk.write.seconds - before.disk.write.seconds) / total;
     constexpr const char* causes[stallCauses] = {"order", "weights", "optimizer", "gradients", "activations", "data"};
     for (std::size_t i = 0; i < stallCauses; ++i)
       report.stalls.push_back({causes[i], (after.compute.stallSeconds[i] - before.compute.stallSeconds[i]) / total});
     report.devicePeak = m_device->memoryUse(MemorySpace::Device).peak;
     report.hostPeak = m_device->memoryUse(MemorySpace::Host).peak;
     report.processPeak = processPeak();
+    for (const CompressionUse& use : m_disk ? m_disk->compression() : std::vector<CompressionUse>{})
+      report.notes.push_back(fmt::format("{} on disk are {:.2f} times smaller", use.kind,
+                                         static_cast<double>(use.contents) / static_cast<double>(use.moved)));
     return {};
   }
 
  private:
+  Status prepareDisk(BenchStepReport& report) {
+    if (m_plan.total(MemoryTier::Disk) == 0) return {};
+    DiskTierOptions options;
+    options.directories = m_nvme.directories;
+    options.shardBytes = m_nvme.shardSize;
+    options.compression = m_nvme.compression;
+    options.owner = "millrace bench step";
+    MILLRACE_TRY(m_disk, DiskTier::create(m_files, options, diskRanges(m_plan), m_pool, m_log));
+    report.diskBytes = m_disk->fileBytes();
+    report.notes.push_back("state on disk is read and written by " + m_disk->description());
+    return {};
+  }
+
   Status step() {
     MILLRACE_TRY(const StepOutcome outcome, m_trainer->step({m_batches, m_batches, 1e-5}));
     m_forward += outcome.forwardSeconds;
@@ -150,13 +178,17 @@ class StepBench {
     return {};
   }
 
+  FileSystem& m_files;
+  Log m_log;
   const ModelSpec& m_spec;
+  const NvmeConfig& m_nvme;
   const MemoryPlan& m_plan;
   const Opener m_open;
   TrainerOptions m_options;
   ThreadPool m_pool;
   const std::vector<MatrixProduct> m_products;
   std::unique_ptr<Device> m_device;
+  std::unique_ptr<DiskTier> m_disk; ///< where something of the plan is on disk
   std::unique_ptr<Trainer> m_trainer;
   std::vector<MicroBatch> m_batches;
   double m_forward = 0, m_backward = 0;
@@ -186,7 +218,8 @@ Result<BenchedStep> planBench(FileSystem& files, const Project& project, const s
                               const BenchStepOptions& options) {
   BenchedStep step;
   MILLRACE_TRY(step.spec, readProjectModel(files, project, source));
-  step.profile = detectHardware();
+  const NvmeConfig& nvme = project.memory.nvme;
+  step.profile = detectHardware(nvme.directories);
   MILLRACE_TRY(step.choice, readyDevice(project.training.device, source + ": training.device", step.profile));
   const bool gpu = step.choice.gpu >= 0;
   if (options.linkLimit > 0 && !gpu)
@@ -195,6 +228,8 @@ Result<BenchedStep> planBench(FileSystem& files, const Project& project, const s
   step.threads = static_cast<int>(computeThreads(project, step.profile));
   PlanTarget target;
   target.gpu = step.choice.gpu;
+  target.nvme = !nvme.directories.empty();
+  if (nvme.limit > 0) target.budgets.disk = nvme.limit;
   MemoryLimits limits = withoutDriver(memoryLimits(project, step.profile, target), step.choice.driverBytes);
   const Bytes hostLimit = limits.host.bytes;
   if (options.aliasSets > 0) limits.host.bytes = limits.host.free = Bytes{1} << 60; // a few layers' worth is taken
@@ -254,6 +289,8 @@ void describe(const BenchedStep& step, const Project& project, const BenchStepOp
   report.streamedLayers = layersWith(UnitHome::Host);
   report.weightsOnDevice = layersWith(UnitHome::WeightsOnDevice);
   report.onDevice = layersWith(UnitHome::Device);
+  report.momentsOnDisk = layersWith(UnitHome::MomentsOnDisk);
+  report.onDisk = layersWith(UnitHome::Disk);
   report.heldLayers = shape.heldLayers;
   report.updatedOnDevice = plan.deviceUpdateShare;
   report.predictedSeconds = step.planned.time.seconds;
@@ -316,7 +353,8 @@ Result<BenchStepReport> benchStep(FileSystem& files, const Project& project, con
     const auto open = [&](ThreadPool& pool, Bytes device, Bytes host) {
       return openChosen(step.choice, step.profile, pool, device, host);
     };
-    MILLRACE_CHECK(StepBench(step.spec, project, step.planned.memory, step.threads, isa, open).run(options, report));
+    MILLRACE_CHECK(
+        StepBench(files, step.spec, project, step.planned.memory, step.threads, isa, open).run(options, report));
     addFlopsAndBound(step, report);
     return report;
   } catch (const EngineException& problem) {
@@ -345,6 +383,8 @@ std::string toJson(const BenchStepReport& report) {
   json["streamed_layers"] = report.streamedLayers;
   json["layers_with_weights_on_device"] = report.weightsOnDevice;
   json["layers_on_device"] = report.onDevice;
+  json["layers_with_moments_on_disk"] = report.momentsOnDisk;
+  json["layers_on_disk"] = report.onDisk;
   json["layers_held"] = report.heldLayers;
   json["share_updated_on_device"] = report.updatedOnDevice;
   if (report.aliasSets > 0) json["alias_layers"] = {{"sets", report.aliasSets}, {"numbers_mean_nothing", true}};
@@ -371,9 +411,18 @@ std::string toJson(const BenchStepReport& report) {
                                 {"seconds_out", report.copyOutSeconds},
                                 {"busy_share_in", report.copyInSeconds / report.seconds},
                                 {"busy_share_out", report.copyOutSeconds / report.seconds}}});
+  if (report.diskBytes > 0)
+    json["links"].push_back({{"name", "disk"},
+                             {"bytes_in", report.diskRead},
+                             {"bytes_out", report.diskWritten},
+                             {"seconds_in", report.diskReadSeconds},
+                             {"seconds_out", report.diskWriteSeconds},
+                             {"busy_share_in", report.diskReadSeconds / report.seconds},
+                             {"busy_share_out", report.diskWriteSeconds / report.seconds}});
   for (const BenchStepReport::Stall& stall : report.stalls) json["stalled_seconds"][stall.cause] = stall.seconds;
   json["peak_bytes"] = {{"device", report.devicePeak},
                         {"host", report.hostPeak},
+                        {"disk", report.diskBytes},
                         {"driver", report.driverBytes},
                         {"process", report.processPeak}};
   json["notes"] = report.notes;

@@ -1,14 +1,17 @@
 #include "engine/check.h"
 
 #include "api/golden_tensors.h"
+#include "base/hash.h"
 #include "base/json_reader.h"
 #include "model/config_import.h"
 #include "plan/planner.h"
+#include "storage/disk_planes.h"
 #include "storage/model_reader.h"
 #include "train/load_weights.h"
 #include "train/trainer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -211,6 +214,7 @@ class Case {
     m_result.setting = m_setting;
     MILLRACE_CHECK(trainSixSteps(rows));
     if (m_expected.packed) MILLRACE_CHECK(packedRow());
+    m_result.bits = m_bits.hex();
     return std::move(m_result);
   }
 
@@ -218,8 +222,21 @@ class Case {
   struct Instance {
     std::unique_ptr<ThreadPool> pool;
     std::unique_ptr<Device> device;
+    std::unique_ptr<DiskTier> disk;
     std::unique_ptr<Trainer> trainer;
   };
+
+  bool onDisk() const { return m_setting.place == GoldenPlace::Disk || m_setting.place == GoldenPlace::Mixture; }
+
+  std::vector<UnitHome> homesOnDisk() const {
+    using enum UnitHome;
+    constexpr std::array places = {Disk, Host, MomentsOnDisk, Device, WeightsOnDevice};
+    std::vector<UnitHome> homes(m_spec.layers.size() + 1, Disk);
+    if (m_setting.place == GoldenPlace::Disk) return homes;
+    for (std::size_t layer = 0; layer < m_spec.layers.size(); ++layer) homes[layer] = places[layer % places.size()];
+    homes.back() = MomentsOnDisk;
+    return homes;
+  }
 
   Result<Instance> instance(std::int64_t rows, std::int64_t context, std::int64_t microBatches) {
     RunShape shape;
@@ -230,17 +247,24 @@ class Case {
     PlanRequest request;
     request.shape = shape;
     request.recompute = m_setting.recompute;
-    request.placement = m_setting.resident ? PlacementPolicy::Device : PlacementPolicy::Host;
-    const MemoryPlan plan = smallestPlan(m_spec, request);
+    request.placement = m_setting.place == GoldenPlace::Device ? PlacementPolicy::Device : PlacementPolicy::Host;
+    MemoryPlan plan = smallestPlan(m_spec, request);
+    if (onDisk()) plan = layOutMemory(m_spec, plan.shape, homesOnDisk());
     m_result.deviceLimit = std::max(m_result.deviceLimit, plan.total(MemoryTier::Device));
     Instance made;
     made.pool = std::make_unique<ThreadPool>(m_setting.threads);
     MILLRACE_TRY(made.device, openDevice(m_setting.device, *made.pool, plan.total(MemoryTier::Device),
                                          plan.total(MemoryTier::Host)));
+    if (onDisk()) {
+      DiskTierOptions disk;
+      disk.directories = {m_setting.drive};
+      disk.owner = "millrace check golden";
+      MILLRACE_TRY(made.disk, DiskTier::create(m_files, disk, diskRanges(plan), *made.pool, m_log));
+    }
     TrainerOptions options;
     options.adamW = m_expected.adamW;
     options.maxGradNorm = m_expected.clipNorm;
-    MILLRACE_TRY(made.trainer, Trainer::create(*made.device, *made.pool, m_spec, plan, options));
+    MILLRACE_TRY(made.trainer, Trainer::create(*made.device, *made.pool, m_spec, plan, options, made.disk.get()));
     MILLRACE_TRY(const ModelReader reader, ModelReader::open(m_files, m_folder, m_spec));
     MILLRACE_CHECK(loadWeights(made.trainer->runner().store(), *made.trainer->runner().streams().copyIn,
                                [&](const BlockSpec& block, std::int64_t first, std::span<float> values) {
@@ -251,7 +275,7 @@ class Case {
 
   void compareGradients(Trainer& trainer, const std::map<std::string, Fingerprint>& expected,
                         const std::string& prefix) {
-    if (m_setting.resident) return; // updated in place by then
+    if (m_setting.place != GoldenPlace::Host) return; // updated in place by then, or on its way
     Checker check(m_result);
     std::size_t found = 0;
     const std::vector<BlockSpec>& blocks = trainer.runner().store().blocks();
@@ -302,6 +326,8 @@ class Case {
 
     for (std::size_t s = 0; s < m_expected.stepLoss.size(); ++s) {
       MILLRACE_TRY(const StepOutcome outcome, trainer.step({batches, batches, m_expected.stepLr[s]}));
+      m_bits.update(std::as_bytes(std::span(&outcome.loss, 1)));
+      m_bits.update(std::as_bytes(std::span(&outcome.gradNorm, 1)));
       if (s == 0) {
         check.number("loss", outcome.loss, m_expected.loss, lossBound);
         check.number("gradient norm", outcome.gradNorm, m_expected.gradNorm, normBound);
@@ -342,6 +368,7 @@ class Case {
         MILLRACE_CHECK(
             store.read(*trainer.runner().streams().copyOut, b, TensorStore::Quantity::Master, tensor.offset, values));
         ++found;
+        m_bits.update(std::as_bytes(std::span(values)));
         const double bound = isKeyBias(tensor.name) ? keyBiasBound : parameterBound;
         check.tensor("after six steps " + tensor.name, values, tensor.shape, print->second, bound, bound);
       }
@@ -376,8 +403,10 @@ class Case {
   }
 
   FileSystem& m_files;
+  Log m_log;
   const Path m_folder;
   const GoldenSetting m_setting;
+  Hasher128 m_bits;
   ModelSpec m_spec;
   Expected m_expected;
   GoldenResult m_result;
@@ -385,9 +414,25 @@ class Case {
 
 } // namespace
 
+namespace {
+const char* suffixOf(GoldenPlace place) {
+  switch (place) {
+  case GoldenPlace::Host:
+    return "";
+  case GoldenPlace::Device:
+    return ", resident";
+  case GoldenPlace::Disk:
+    return ", on disk";
+  case GoldenPlace::Mixture:
+    return ", mixed with disk";
+  }
+  return "";
+}
+} // namespace
+
 std::string GoldenSetting::name() const {
   return fmt::format("{}, recompute {}{}{}", severalMicroBatches ? "several micro-batches" : "one micro-batch",
-                     toString(recompute), resident ? ", resident" : "", device == "cpu" ? "" : ", " + device);
+                     toString(recompute), suffixOf(place), device == "cpu" ? "" : ", " + device);
 }
 
 bool GoldenResult::passed() const {
@@ -425,13 +470,19 @@ Result<std::vector<Path>> goldenCases(FileSystem& files, const Path& folder) {
   return cases;
 }
 
-std::vector<GoldenSetting> goldenSettings(const std::string& device) {
+std::vector<GoldenSetting> goldenSettings(const std::string& device, const Path& drive) {
   std::vector<GoldenSetting> settings;
   for (const bool several : {false, true}) {
     for (const Recompute policy : {Recompute::Full, Recompute::Selective, Recompute::None})
       settings.push_back({.severalMicroBatches = several, .recompute = policy, .device = device});
-    settings.push_back(
-        {.severalMicroBatches = several, .recompute = Recompute::None, .resident = true, .device = device});
+    std::vector<GoldenPlace> places{GoldenPlace::Device};
+    if (!drive.empty()) places.insert(places.end(), {GoldenPlace::Disk, GoldenPlace::Mixture});
+    for (const GoldenPlace place : places)
+      settings.push_back({.severalMicroBatches = several,
+                          .recompute = Recompute::None,
+                          .place = place,
+                          .device = device,
+                          .drive = drive});
   }
   return settings;
 }

@@ -14,8 +14,6 @@ constexpr double day = 86400;
 constexpr double year = 365.25 * day;
 /// A run that takes less of a drive's life than this does not wear it, however fast it writes.
 constexpr double worthMinding = 0.01;
-/// Where nobody entered the drive's rating: what consumer drives of this kind are rated at, drive writes in all.
-constexpr double assumedDriveWrites = 600;
 /// Writing when no rate of the disk is known.
 constexpr double assumedDiskWrite = 1e9;
 
@@ -45,12 +43,9 @@ struct Wear {
 };
 
 void addRating(Wear& wear, const DiskFacts& disk) {
-  const bool flash = disk.kind == DiskKind::Nvme || disk.kind == DiskKind::Ssd || disk.kind == DiskKind::Unknown;
-  const bool known = disk.ratedEndurance > 0;
-  if (!known && !flash) return;
-  const double assumed = assumedDriveWrites * static_cast<double>(disk.total);
-  wear.endurance += known ? disk.ratedEndurance : static_cast<Bytes>(std::min(assumed, 9e18));
-  wear.assumed = wear.assumed || !known;
+  const DriveRating rating = ratingOf({&disk, 1});
+  wear.endurance += rating.endurance;
+  wear.assumed = wear.assumed || rating.assumed;
 }
 
 /// Of the drives with the state, and of the one with the checkpoints where that is another.

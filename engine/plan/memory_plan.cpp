@@ -95,6 +95,9 @@ namespace allocation_name {
 std::string plane(Plane plane, const BlockSpec& block) {
   return fmt::format("{} of {}", toString(plane), block.name);
 }
+bool isOf(std::string_view name, Plane plane) {
+  return name.starts_with(toString(plane)) && name.substr(toString(plane).size()).starts_with(" of ");
+}
 std::string weightSlot(int slot) {
   return fmt::format("weight slot {}", slot);
 }

@@ -106,6 +106,8 @@ struct MemoryPlan {
 /// Names of allocations that both the plan and the engine speak of.
 namespace allocation_name {
 std::string plane(Plane plane, const BlockSpec& block);
+/// Whether the name is one of plane()'s.
+bool isOf(std::string_view name, Plane plane);
 std::string weightSlot(int slot);
 std::string gradientSlot(int slot);
 std::string narrowGradientSlot(int slot);

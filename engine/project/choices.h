@@ -44,6 +44,8 @@ inline constexpr ChoiceWord<PlacementChoice> placementWords[] = {{"auto", Placem
                                                                  {"ram", PlacementChoice::Ram},
                                                                  {"weights", PlacementChoice::Weights},
                                                                  {"vram", PlacementChoice::Vram}};
+inline constexpr ChoiceWord<DiskCompression> compressionWords[] = {
+    {"off", DiskCompression::Off}, {"on", DiskCompression::On}, {"auto", DiskCompression::Auto}};
 
 template <class T>
 std::string wordOf(std::span<const ChoiceWord<T>> words, T value) {

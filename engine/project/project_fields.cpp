@@ -186,6 +186,8 @@ void addMemory(FieldTable& table, const MemoryConfig& memory) {
   table.bytes(basic, "memory.nvme.limit", memory.nvme.limit, 0, "Of each drive, to use at most; 0: what is free.");
   table.bytes(advanced, "memory.nvme.shard_size", memory.nvme.shardSize, NvmeConfig::leastShardSize,
               "Of the files that state is kept in there.");
+  table.choice(advanced, "memory.nvme.compression", memory.nvme.compression, compressionWords,
+               "Whether state is compressed there, without loss: off, on, or what the drive moves faster for it.");
 }
 
 void addDuringTheRun(FieldTable& table, const Project& project) {

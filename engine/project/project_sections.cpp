@@ -199,6 +199,7 @@ Result<MemoryConfig> readMemorySection(const Json& section, const SectionContext
   if (memory.nvme.shardSize < NvmeConfig::leastShardSize)
     nvmeReader.problem("shard_size", fmt::format("is {}, expected {} or more", formatBytes(memory.nvme.shardSize),
                                                  formatBytes(NvmeConfig::leastShardSize)));
+  memory.nvme.compression = readChoice(nvmeReader, "compression", memory.nvme.compression, compressionWords);
   MILLRACE_CHECK(nvmeReader.finish());
   return memory;
 }

@@ -96,7 +96,8 @@ Json projectToJson(const Project& project) {
                     {"nvme",
                      {{"directories", std::move(directories)},
                       {"limit", project.memory.nvme.limit},
-                      {"shard_size", project.memory.nvme.shardSize}}}};
+                      {"shard_size", project.memory.nvme.shardSize},
+                      {"compression", word(compressionWords, project.memory.nvme.compression)}}}};
   json["checkpoint"] = {{"every", project.checkpoint.every},
                         {"every_minutes", project.checkpoint.everyMinutes},
                         {"keep", project.checkpoint.keep},

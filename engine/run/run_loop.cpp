@@ -189,6 +189,7 @@ Status RunLoop::trainToEnd() {
   }
   if (!finished()) {
     (void)m_clock.take(); // what came before is no part of the first step
+    if (m_run.disk) m_diskAtStart = m_diskBefore = m_run.disk->use();
     MILLRACE_TRY(Global current, nextBatch());
     while (!finished()) {
       MILLRACE_TRY(Global next, nextBatch());
@@ -272,6 +273,17 @@ LinkMetrics RunLoop::diskSinceLastStep() {
           measured ? m_run.rates.diskWrite : 0};
 }
 
+DriveMetrics RunLoop::drivesSoFar() const {
+  constexpr double day = 86400, year = 365.25 * day;
+  const auto written = static_cast<double>(m_diskBefore.write.bytes - m_diskAtStart.write.bytes);
+  DriveMetrics drives;
+  drives.writtenPerDay = written / std::max(m_secondsOfSteps, 1e-9) * day;
+  if (drives.writtenPerDay > 0)
+    drives.lifeYears = static_cast<double>(m_run.drives.endurance) / drives.writtenPerDay * day / year;
+  drives.ratingAssumed = m_run.drives.assumed;
+  return drives;
+}
+
 StepMetrics RunLoop::metricsOf(const StepOutcome& outcome, double seconds, double rate, const Use& before) {
   StepMetrics metrics;
   metrics.step = m_run.state.step;
@@ -299,7 +311,11 @@ StepMetrics RunLoop::metricsOf(const StepOutcome& outcome, double seconds, doubl
   const bool measured = m_run.rates.measured;
   metrics.links.push_back({"device", moved.in, moved.out, moved.secondsIn, moved.secondsOut,
                            measured ? m_run.rates.in : 0, measured ? m_run.rates.out : 0});
-  if (m_run.disk) metrics.links.push_back(diskSinceLastStep());
+  if (m_run.disk) {
+    metrics.links.push_back(diskSinceLastStep());
+    m_secondsOfSteps += seconds;
+    metrics.drives = drivesSoFar();
+  }
   const auto stalled = [](const StreamUse& now, const StreamUse& then, Stall cause) {
     const auto i = static_cast<std::size_t>(cause);
     return now.stallSeconds[i] - then.stallSeconds[i];
@@ -426,7 +442,18 @@ Status RunLoop::finish() {
   MILLRACE_CHECK(sampleNow());
   MILLRACE_CHECK(saveNow());
   drawCharts();
+  tellCompression();
   return {};
+}
+
+void RunLoop::tellCompression() {
+  if (!m_run.disk) return;
+  std::string planes;
+  for (const CompressionUse& use : m_run.disk->compression())
+    if (use.moved > 0)
+      planes += fmt::format("{}{} {:.2f}:1", planes.empty() ? "" : ", ", use.kind,
+                            static_cast<double>(use.contents) / static_cast<double>(use.moved));
+  if (!planes.empty()) m_log.info("state on disk was compressed: {}", planes);
 }
 
 void RunLoop::drawCharts() {

@@ -72,6 +72,7 @@ class RunLoop {
   Status saveNow();
   Status finish();
   void drawCharts();
+  void tellCompression();
   Status interrupted();
   Status waitWhilePaused();
   Status waitForSpace(const Error& problem, const std::function<Status()>& retry);
@@ -87,6 +88,7 @@ class RunLoop {
   Use use() const;
   /// All that was read and written, by evaluations and checkpoints too: it wears the drives.
   LinkMetrics diskSinceLastStep();
+  DriveMetrics drivesSoFar() const;
   /// before: use() when the step began.
   StepMetrics metricsOf(const StepOutcome& outcome, double seconds, double learningRate, const Use& before);
   bool due(std::int64_t every) const { return every > 0 && m_run.state.step % every == 0; }
@@ -119,8 +121,9 @@ class RunLoop {
   // Updates go on when their step has ended, and count from one step's figures to the next's.
   double m_optimizerBefore = 0;
   BusUse m_updatesBefore;
-  DiskUse m_diskBefore;
-  std::optional<double> m_correction; ///< measured over predicted time of the steps so far
+  DiskUse m_diskBefore, m_diskAtStart; ///< of the last step, and before the first one of this process
+  double m_secondsOfSteps = 0;         ///< in between
+  std::optional<double> m_correction;  ///< measured over predicted time of the steps so far
 };
 
 } // namespace millrace

@@ -111,6 +111,7 @@ Status RunLoop::interrupted() {
     MILLRACE_CHECK(outcome);
   }
   drawCharts();
+  tellCompression();
   return failure(ErrorKind::Interrupted, fmt::format("stopped and saved after step {}", m_run.state.step));
 }
 

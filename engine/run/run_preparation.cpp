@@ -77,10 +77,23 @@ std::vector<CheckpointFile> companionsOf(FileSystem& files, const Project& proje
                         warnings);
 }
 
+/// While a drive has no room for state, which it had when the run began: files that are written over may need some, on
+/// file systems that keep what they replace. Both must outlive what is returned.
+std::function<bool(const Error&)> roomOnDisk(RunRequests& requests, Log& log) {
+  using Clock = std::chrono::steady_clock;
+  return [&requests, &log, told = std::optional<Clock::time_point>()](const Error& full) mutable {
+    if (!told || Clock::now() - *told > std::chrono::minutes(1)) {
+      log.warning("The run waits for room on the disk, and goes on by itself: {}", full.message);
+      told = Clock::now();
+    }
+    return !requests.waitForStop(std::chrono::seconds(2));
+  };
+}
+
 class Preparation {
  public:
   Preparation(FileSystem& files, const RunDescription& description, const RunDirectory& directory,
-              CheckpointStore& checkpoints, const RunRequests& requests, Log& log,
+              CheckpointStore& checkpoints, RunRequests& requests, Log& log,
               const std::function<void(const std::string&)>& say)
       : m_files(files),
         m_description(description),
@@ -244,8 +257,11 @@ class Preparation {
     options.directories = m_project.memory.nvme.directories;
     options.shardBytes = m_project.memory.nvme.shardSize;
     options.owner = m_directory.path().string();
+    options.compression = m_project.memory.nvme.compression;
+    options.waitForRoom = roomOnDisk(m_requests, m_log);
     m_say(fmt::format("reserving {} of disk space for state", formatBytes(bytes)));
     MILLRACE_TRY(m_run.disk, DiskTier::create(m_files, options, diskRanges(m_run.plan), *m_run.pool, m_log));
+    m_run.drives = ratingOf(m_profile.disks);
     m_say(fmt::format("state on disk is read and written by {}", m_run.disk->description()));
     return {};
   }
@@ -303,7 +319,7 @@ class Preparation {
   const Project& m_project;
   const RunDirectory& m_directory;
   CheckpointStore& m_checkpoints;
-  const RunRequests& m_requests;
+  RunRequests& m_requests;
   Log& m_log;
   const std::function<void(const std::string&)>& m_say;
   HardwareProfile m_profile;
@@ -480,7 +496,7 @@ Status tellData(PreparedRun& run, Log& log) {
 }
 
 Result<PreparedRun> prepareRun(FileSystem& files, const RunDescription& description, const RunDirectory& directory,
-                               CheckpointStore& checkpoints, bool resume, const RunRequests& requests, Log& log,
+                               CheckpointStore& checkpoints, bool resume, RunRequests& requests, Log& log,
                                const std::function<void(const std::string&)>& say) {
   return Preparation(files, description, directory, checkpoints, requests, log, say).run(resume);
 }

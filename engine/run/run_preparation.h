@@ -12,6 +12,7 @@
 #include "plan/step_time.h"
 #include "run/run_directory.h"
 #include "run/run_requests.h"
+#include "run/state_drives.h"
 #include "storage/disk_tier.h"
 #include "train/trainer.h"
 
@@ -63,6 +64,7 @@ struct PreparedRun {
   StepRates rates; ///< that it is predicted from
   std::unique_ptr<Device> device;
   std::unique_ptr<DiskTier> disk; ///< null: nothing of the plan is on disk
+  DriveRating drives;             ///< of those with state on them
   std::unique_ptr<Trainer> trainer;
   std::unique_ptr<GpuMonitor> gpuMonitor; ///< null: the CPU computes
   TrainerState state;                     ///< of the checkpoint, or of the beginning
@@ -76,7 +78,7 @@ Status tellData(PreparedRun& run, Log& log);
 /// that of the newest good checkpoint, and the beginning's when there is none yet. say: progress in words. Errors as
 /// they come; Interrupted when requests say stop.
 Result<PreparedRun> prepareRun(FileSystem& files, const RunDescription& description, const RunDirectory& directory,
-                               CheckpointStore& checkpoints, bool resume, const RunRequests& requests, Log& log,
+                               CheckpointStore& checkpoints, bool resume, RunRequests& requests, Log& log,
                                const std::function<void(const std::string&)>& say);
 
 } // namespace millrace

@@ -5,6 +5,9 @@
 namespace millrace {
 
 namespace {
+/// Where nobody entered a drive's rating: what consumer drives of this kind are rated at, drive writes in all.
+constexpr double assumedDriveWrites = 600;
+
 bool isNamed(const NvmeConfig& nvme, const DiskFacts& disk) {
   return std::find(nvme.directories.begin(), nvme.directories.end(), std::filesystem::path(disk.folder)) !=
          nvme.directories.end();
@@ -28,6 +31,19 @@ bool holdsCheckpoints(const HardwareProfile& machine, const DiskFacts& checkpoin
   return std::any_of(machine.disks.begin(), machine.disks.end(), [&](const DiskFacts& disk) {
     return disk.folder == checkpoints.folder || (!disk.mountPoint.empty() && disk.mountPoint == checkpoints.mountPoint);
   });
+}
+
+DriveRating ratingOf(std::span<const DiskFacts> drives) {
+  DriveRating rating;
+  for (const DiskFacts& drive : drives) {
+    const bool flash = drive.kind == DiskKind::Nvme || drive.kind == DiskKind::Ssd || drive.kind == DiskKind::Unknown;
+    const bool known = drive.ratedEndurance > 0;
+    if (!known && !flash) continue;
+    const double assumed = assumedDriveWrites * static_cast<double>(drive.total);
+    rating.endurance += known ? drive.ratedEndurance : static_cast<Bytes>(std::min(assumed, 9e18));
+    rating.assumed = rating.assumed || !known;
+  }
+  return rating;
 }
 
 Bytes checkpointDiskBytes(const Project& project, std::int64_t parameters) {

@@ -6,6 +6,7 @@
 #include "engine/project.h"
 
 #include <optional>
+#include <span>
 
 namespace millrace {
 
@@ -18,6 +19,13 @@ void keepStateDrives(HardwareProfile& machine, const NvmeConfig& nvme);
 
 /// Whether a drive of the machine, which are all for state, is the disk of the checkpoints.
 bool holdsCheckpoints(const HardwareProfile& machine, const DiskFacts& checkpoints);
+
+/// What drives may be written in their life, by what their makers rate them, or by what is usual for their size.
+struct DriveRating {
+  Bytes endurance = 0;  ///< 0: not known, as of disks that do not wear
+  bool assumed = false; ///< the rating of one of them is not known
+};
+DriveRating ratingOf(std::span<const DiskFacts> drives);
 
 /// Of all checkpoints that stand at one time, the one that is being written among them.
 Bytes checkpointDiskBytes(const Project& project, std::int64_t parameters);

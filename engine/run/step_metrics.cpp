@@ -81,6 +81,10 @@ Json metricsToJson(const StepMetrics& metrics) {
     for (const auto& [key, member] : gpuKeys)
       if (const auto& value = (*metrics.gpu).*member) json["gpu"][key] = numberToJson(*value);
   }
+  if (metrics.drives)
+    json["drives"] = {{"written_per_day", numberToJson(metrics.drives->writtenPerDay)},
+                      {"life_years", numberToJson(metrics.drives->lifeYears)},
+                      {"rating_assumed", metrics.drives->ratingAssumed}};
   return json;
 }
 
@@ -150,6 +154,14 @@ Result<StepMetrics> metricsFromJson(const Json& json, const std::string& source)
       (*metrics.gpu).*member = value;
     }
     MILLRACE_CHECK(gpu.status());
+  }
+  if (reader.reader().has("drives")) {
+    StepReader drives(reader.reader().object("drives"), source, "drives.");
+    metrics.drives.emplace();
+    drives.read("written_per_day", metrics.drives->writtenPerDay);
+    drives.read("life_years", metrics.drives->lifeYears);
+    drives.read("rating_assumed", metrics.drives->ratingAssumed);
+    MILLRACE_CHECK(drives.status());
   }
   MILLRACE_CHECK(reader.status());
   return metrics;

@@ -6,10 +6,42 @@
 
 namespace millrace {
 
+namespace {
+
+/// Of the numbers in it; of gradients the most have it.
+int widthOf(Plane plane, const RunShape& shape) {
+  switch (plane) {
+  case Plane::Weights:
+    return static_cast<int>(shape.weightBytes());
+  case Plane::Remainder:
+    return 2;
+  case Plane::Gradient:
+    return shape.clip == ClipMode::ExactBf16 ? 2 : 4;
+  case Plane::Moment1:
+  case Plane::Moment2:
+  case Plane::Partial:
+    break;
+  }
+  return 4;
+}
+
+DiskRange rangeOf(const Allocation& allocation, const RunShape& shape) {
+  DiskRange range{allocation.name, allocation.bytes};
+  for (const Plane plane :
+       {Plane::Weights, Plane::Remainder, Plane::Moment1, Plane::Moment2, Plane::Gradient, Plane::Partial}) {
+    if (!allocation_name::isOf(allocation.name, plane)) continue;
+    range.kind = toString(plane);
+    range.width = widthOf(plane, shape);
+  }
+  return range;
+}
+
+} // namespace
+
 std::vector<DiskRange> diskRanges(const MemoryPlan& plan) {
   std::vector<DiskRange> ranges;
   for (const Allocation& allocation : plan.allocations)
-    if (allocation.tier == MemoryTier::Disk) ranges.push_back({allocation.name, allocation.bytes});
+    if (allocation.tier == MemoryTier::Disk) ranges.push_back(rangeOf(allocation, plan.shape));
   return ranges;
 }
 

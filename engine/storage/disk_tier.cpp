@@ -58,7 +58,9 @@ struct DiskTier::Pending::Operation {
       tier.m_io->submit({action, file, offset, memory, bytes, &to, static_cast<std::uint32_t>(index)});
       memory += bytes;
     };
-    tier.m_layout.visit(part.slice.range, part.slice.first, alignUp(part.slice.bytes, pageBytes), request);
+    const Bytes compressed = tier.m_granules.compressed(part.granule);
+    const Bytes bytes = alignUp(compressed > 0 ? compressed : part.slice.bytes, pageBytes);
+    tier.m_layout.visit(part.slice.range, part.slice.first, bytes, request);
   }
 
   void start() {
@@ -71,17 +73,17 @@ struct DiskTier::Pending::Operation {
     tier.m_pool.parallelFor(count, [&](std::int64_t i) { // the first are on their way while others are summed
       const Part& part = parts[static_cast<std::size_t>(i)];
       tier.m_granules.advance(part.granule, part.contents());
+      if (tier.m_compressor)
+        tier.m_granules.setCompressed(part.granule,
+                                      tier.m_compressor->compress(tier.m_kinds[part.slice.range], part.contents(),
+                                                                  tier.m_ranges[part.slice.range].width));
       submit(static_cast<std::size_t>(i), group);
     });
   }
 
   Status finish() {
     group.wait();
-    if (action == BlockAction::Write) {
-      if (group.failures().empty()) return {};
-      const BlockGroup::Failure& first = group.failures().front();
-      return tl::unexpected<Error>(ioError(parts[first.tag], first.error));
-    }
+    if (action == BlockAction::Write) return written(group.failures());
     std::vector<std::optional<Error>> faults(parts.size());
     for (const BlockGroup::Failure& failure : group.failures())
       if (!faults[failure.tag]) faults[failure.tag] = ioError(parts[failure.tag], failure.error);
@@ -91,11 +93,28 @@ struct DiskTier::Pending::Operation {
       if (part.untouched) {
         std::memset(part.memory, 0, part.contents().size());
       } else if (!fault) {
-        fault = mismatch(part);
+        fault = arrived(part);
       }
     });
     for (std::size_t i = 0; i < parts.size(); ++i)
       if (faults[i]) MILLRACE_CHECK(readAgain(i, *faults[i]));
+    return {};
+  }
+
+  /// What failed is still in memory, so that a full disk costs nothing but time.
+  Status written(std::vector<BlockGroup::Failure> failures) {
+    while (!failures.empty()) {
+      const auto other = std::find_if(failures.begin(), failures.end(), [](const BlockGroup::Failure& failure) {
+        return failure.error.kind != ErrorKind::OutOfSpace;
+      });
+      const BlockGroup::Failure& first = other == failures.end() ? failures.front() : *other;
+      Error error = ioError(parts[first.tag], first.error);
+      if (other != failures.end() || !tier.waitForRoom(error)) return tl::unexpected<Error>(std::move(error));
+      BlockGroup again;
+      for (const BlockGroup::Failure& failure : failures) submit(failure.tag, again);
+      again.wait();
+      failures = again.failures();
+    }
     return {};
   }
 
@@ -110,7 +129,7 @@ struct DiskTier::Pending::Operation {
     if (!again.failures().empty()) {
       error = ioError(parts[index], again.failures().front().error);
     } else {
-      error = mismatch(parts[index]);
+      error = arrived(parts[index]);
     }
     if (!error) return {};
     error->message += fmt::format(", in two readings. {}", advice);
@@ -129,8 +148,13 @@ struct DiskTier::Pending::Operation {
     return {kind, action == BlockAction::Write ? fmt::format("{}. {}", what, advice) : what};
   }
 
-  std::optional<Error> mismatch(const Part& part) const {
-    const GranuleTable::Match match = tier.m_granules.compare(part.granule, part.contents());
+  /// Nothing when the contents are what was written last, as they are from then on.
+  std::optional<Error> arrived(const Part& part) const {
+    const Bytes compressed = tier.m_granules.compressed(part.granule);
+    const bool whole = compressed == 0 || tier.m_compressor->expand(tier.m_kinds[part.slice.range], part.contents(),
+                                                                    tier.m_ranges[part.slice.range].width, compressed);
+    const GranuleTable::Match match =
+        whole ? tier.m_granules.compare(part.granule, part.contents()) : GranuleTable::Match::No;
     if (match == GranuleTable::Match::Yes) return std::nullopt;
     std::string place;
     tier.m_layout.visit(part.slice.range, part.slice.first, part.slice.bytes,
@@ -183,6 +207,11 @@ Result<std::unique_ptr<DiskTier>> DiskTier::create(FileSystem& files, const Disk
   TierLayout layout(bytesOf(ranges), options.directories.size(), options.shardBytes);
   MILLRACE_TRY(auto made, TierFiles::create(files, options.directories, layout, options.owner, log));
   std::unique_ptr<DiskTier> tier(new DiskTier(std::move(ranges), std::move(layout), std::move(made), pool, log));
+  {
+    const Lock lock(tier->m_waiting);
+    tier->m_waitForRoom = options.waitForRoom;
+  }
+  tier->prepareCompression(options.compression);
   tier->chooseIo(options);
   return tier;
 }
@@ -195,6 +224,17 @@ DiskTier::DiskTier(std::vector<DiskRange> ranges, TierLayout layout, std::unique
       m_files(std::move(files)),
       m_pool(pool),
       m_log(log) {}
+
+void DiskTier::prepareCompression(DiskCompression mode) {
+  if (mode == DiskCompression::Off) return;
+  std::vector<std::string> kinds;
+  for (const DiskRange& range : m_ranges) {
+    const auto known = std::find(kinds.begin(), kinds.end(), range.kind);
+    m_kinds.push_back(static_cast<std::size_t>(known - kinds.begin()));
+    if (known == kinds.end()) kinds.push_back(range.kind);
+  }
+  m_compressor = std::make_unique<DiskCompressor>(mode, std::move(kinds), m_pool.threads(), m_meter);
+}
 
 void DiskTier::chooseIo(const DiskTierOptions& options) {
   assert(options.queueDepth >= 1);
@@ -210,6 +250,11 @@ void DiskTier::chooseIo(const DiskTierOptions& options) {
 }
 
 DiskTier::~DiskTier() = default;
+
+bool DiskTier::waitForRoom(const Error& full) {
+  const Lock lock(m_waiting);
+  return m_waitForRoom && m_waitForRoom(full);
+}
 
 DiskTier::Pending DiskTier::start(BlockAction action, std::span<const DiskTransfer> transfers) {
   auto operation = std::make_unique<Pending::Operation>(*this, action);
@@ -234,10 +279,15 @@ DiskUse DiskTier::use() const {
   return {m_meter.use(BlockAction::Read), m_meter.use(BlockAction::Write), m_retries.load()};
 }
 
+std::vector<CompressionUse> DiskTier::compression() const {
+  return m_compressor ? m_compressor->use() : std::vector<CompressionUse>{};
+}
+
 std::string DiskTier::description() const {
-  return fmt::format("{}, {}, {} director{}", m_io->description(),
+  return fmt::format("{}, {}, {} director{}{}", m_io->description(),
                      m_files->direct() ? "past the system's cache" : "through the system's cache",
-                     m_layout.directories(), m_layout.directories() == 1 ? "y" : "ies");
+                     m_layout.directories(), m_layout.directories() == 1 ? "y" : "ies",
+                     m_compressor ? ", compressed" : "");
 }
 
 } // namespace millrace

@@ -5,9 +5,11 @@
 #pragma once
 
 #include "base/thread_pool.h"
+#include "storage/disk_compression.h"
 #include "storage/granule_table.h"
 #include "storage/tier_files.h"
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,6 +21,8 @@ namespace millrace {
 struct DiskRange {
   std::string name; ///< for messages: "first moments of layers.3.mlp"
   Bytes bytes = 0;
+  std::string kind = {}; ///< what is much alike, for compression: "first moments"
+  int width = 4;         ///< bytes of a number in it: 1, 2 or 4
 };
 
 /// Whole granules of a range; the last one of the range may be cut short where that ends.
@@ -45,6 +49,10 @@ struct DiskTierOptions {
   DiskIo io = DiskIo::Auto;
   int queueDepth = 64;    ///< requests of a granule under way at one time, at most
   std::string owner = {}; ///< the run, for people who find the files
+  DiskCompression compression = DiskCompression::Off;
+  /// Asked by whoever waits for a write that found the disk full, in any thread but one at a time: returns true when it
+  /// may be worth another try, as often as it takes, and false to give up. Nothing: a full disk is an error.
+  std::function<bool(const Error&)> waitForRoom = {};
 };
 
 struct DiskUse {
@@ -83,8 +91,8 @@ class DiskTier {
 
   /// What was never written reads as zeros.
   Pending read(std::span<const DiskTransfer> transfers);
-  /// Checksums are taken, on the pool, before it returns. After a failure the contents are those of before or mixed,
-  /// which reading them finds out.
+  /// Checksums are taken, on the pool, before it returns. With compression the memory holds other bytes afterwards.
+  /// After a failure the contents are those of before or mixed, which reading them finds out.
   Pending write(std::span<const DiskTransfer> transfers);
 
   /// Memory that transfers will use, for io_uring. Once, before any transfer; a refusal is told through the log.
@@ -94,13 +102,17 @@ class DiskTier {
   /// Of all files.
   Bytes fileBytes() const { return m_layout.totalBytes(); }
   DiskUse use() const;
+  /// By kind, in their first ranges' order; empty without compression.
+  std::vector<CompressionUse> compression() const;
   /// "io_uring, 64 requests at once, past the system's cache, 2 directories".
   std::string description() const;
 
  private:
   DiskTier(std::vector<DiskRange> ranges, TierLayout layout, std::unique_ptr<TierFiles> files, ThreadPool& pool,
            Log& log);
+  void prepareCompression(DiskCompression mode);
   void chooseIo(const DiskTierOptions& options);
+  bool waitForRoom(const Error& full);
   Pending start(BlockAction action, std::span<const DiskTransfer> transfers);
 
   std::vector<DiskRange> m_ranges;
@@ -108,6 +120,10 @@ class DiskTier {
   GranuleTable m_granules;
   std::unique_ptr<TierFiles> m_files;
   BlockMeter m_meter;
+  std::vector<std::size_t> m_kinds;             ///< by range
+  std::unique_ptr<DiskCompressor> m_compressor; ///< null: nothing is compressed
+  Mutex m_waiting;
+  std::function<bool(const Error&)> m_waitForRoom MILLRACE_GUARDED_BY(m_waiting);
   std::unique_ptr<BlockIo> m_io;
   ThreadPool& m_pool;
   Log& m_log;

@@ -1,5 +1,6 @@
-// What is known of the contents of a tier on disk, in memory: for each granule its checksum, the one before, and how
-// often it has been written. Entries of different granules may be touched by different threads.
+// What is known of the contents of a tier on disk, in memory: for each granule its checksum, the one before, how often
+// it has been written, and in how many bytes where those are compressed. Entries of different granules may be touched
+// by different threads.
 #pragma once
 
 #include "base/hash.h"
@@ -45,8 +46,15 @@ class GranuleTable {
     Entry& entry = m_entries[granule];
     entry.before = entry.checksum;
     entry.checksum = hash64(bytes);
+    entry.compressed = 0;
     ++entry.version;
   }
+  /// Not as they are, but in so many that stand for them.
+  void setCompressed(std::size_t granule, Bytes bytes) {
+    m_entries[granule].compressed = static_cast<std::uint32_t>(bytes);
+  }
+  /// 0: they are on the disk as they are.
+  Bytes compressed(std::size_t granule) const { return m_entries[granule].compressed; }
 
   /// Whether these bytes, which were read, are those that were written last.
   Match compare(std::size_t granule, std::span<const std::byte> bytes) const {
@@ -60,8 +68,9 @@ class GranuleTable {
  private:
   struct Entry {
     std::uint64_t checksum = 0;
-    std::uint64_t before = 0;  ///< with version > 1
-    std::uint32_t version = 0; ///< writes so far
+    std::uint64_t before = 0;     ///< with version > 1
+    std::uint32_t version = 0;    ///< writes so far
+    std::uint32_t compressed = 0; ///< bytes on the disk
   };
   static bool isZero(std::span<const std::byte> bytes) {
     return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });

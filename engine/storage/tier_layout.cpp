@@ -5,9 +5,7 @@
 namespace millrace {
 
 TierLayout::TierLayout(std::span<const Bytes> ranges, std::size_t directories, Bytes shardBytes)
-    : m_shardBytes(std::max(stripeBytes, shardBytes / stripeBytes * stripeBytes)),
-      // Alone, a directory has its turn again at once.
-      m_stripe(directories == 1 ? m_shardBytes : stripeBytes) {
+    : m_shardStripes(std::max<Bytes>(1, shardBytes / stripeBytes)) {
   assert(directories >= 1);
   Bytes total = 0;
   for (const Bytes bytes : ranges) {
@@ -15,18 +13,23 @@ TierLayout::TierLayout(std::span<const Bytes> ranges, std::size_t directories, B
     total += alignUp(bytes, pageBytes);
   }
   const auto turn = static_cast<Bytes>(directories);
-  const Bytes whole = total / m_stripe;
-  for (std::size_t d = 0; d < directories; ++d) {
-    const auto place = static_cast<Bytes>(d);
-    Bytes left = (whole / turn + (place < whole % turn ? 1 : 0)) * m_stripe;
-    if (place == whole % turn) left += total % m_stripe;
-    m_firstShard.push_back(m_shards.size());
-    for (std::size_t number = 0; left > 0; ++number) {
-      const Bytes contents = std::min(left, m_shardBytes);
-      m_shards.push_back({d, number, headerBytes + contents});
-      left -= contents;
-    }
+  const Bytes stripes = (total + stripeBytes - 1) / stripeBytes;
+  for (Bytes d = 0; d < turn; ++d) {
+    const Bytes own = stripes / turn + (d < stripes % turn ? 1 : 0);
+    const Bytes left = own % (lanes * m_shardStripes);
+    m_directories.push_back(
+        {m_shards.size(), own / (lanes * m_shardStripes), (left + m_shardStripes - 1) / m_shardStripes});
+    const Directory& directory = m_directories.back();
+    const auto add = [&](Bytes shardStripes) {
+      const std::size_t number = m_shards.size() - directory.firstShard;
+      m_shards.push_back({static_cast<std::size_t>(d), number, headerBytes + shardStripes * stripeBytes});
+    };
+    for (Bytes shard = 0; shard < directory.fullGroups * lanes; ++shard) add(m_shardStripes);
+    for (Bytes lane = 0; lane < directory.lastLanes; ++lane)
+      add(left / directory.lastLanes + (lane < left % directory.lastLanes ? 1 : 0));
   }
+  // The last stripe ends where the ranges do.
+  if (total % stripeBytes != 0) m_shards[placeOf(total).shard].bytes -= stripeBytes - total % stripeBytes;
 }
 
 Bytes TierLayout::directoryBytes(std::size_t directory) const {

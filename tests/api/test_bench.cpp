@@ -36,6 +36,7 @@ class TestBench : public QObject {
   void step_data();
   void step();
   void aliasedLayers();
+  void onDisk();
   void ofAModel();
   void refused();
   void givenUp();
@@ -140,6 +141,42 @@ void TestBench::aliasedLayers() {
   QVERIFY(json->dump().find("mean nothing") != std::string::npos);
   options.aliasSets = 3;
   QCOMPARE(benchStep(m_files, project, "project", options).error().kind, ErrorKind::BadInput);
+}
+
+/// What has no room in memory goes to the disk, and its bytes are told.
+void TestBench::onDisk() {
+  const QTemporaryDir drive;
+  Project project = smallProject();
+  Json config = smallConfig("llama");
+  config["num_hidden_layers"] = 60;
+  project.model = ModelConfig{{}, config.dump()};
+  project.memory.placement = PlacementChoice::Ram;
+  BenchStepOptions options;
+  options.rounds = options.stepsPerRound = 1;
+  const auto inMemory = benchStep(m_files, project, "project", options);
+  QVERIFY2(inMemory.has_value(), inMemory ? "" : inMemory.error().message.c_str());
+  QCOMPARE(inMemory->diskBytes + inMemory->diskRead + inMemory->diskWritten, Bytes{0});
+  project.memory.placement = PlacementChoice::Auto;
+  project.memory.vramLimit = 8 * MiB;
+  project.memory.nvme.directories = {drive.path().toStdString()};
+  Result<BenchStepReport> report = failed("no limit tried");
+  for (Bytes percent = 90; percent > 10 && !(report && report->diskBytes > 0); percent -= 10) {
+    project.memory.ramLimit = inMemory->hostPeak * percent / 100;
+    report = benchStep(m_files, project, "project", options);
+    QVERIFY2(report.has_value(), report ? "" : report.error().message.c_str());
+  }
+  QVERIFY(report->momentsOnDisk + report->onDisk > 0);
+  QVERIFY(report->hostPeak <= project.memory.ramLimit);
+  // AdamW reads and writes 10 or 12 bytes of each of the parameters, whose files are no smaller than that.
+  QVERIFY(report->diskWritten > 0 && report->diskRead >= report->diskWritten);
+  QVERIFY(report->diskBytes >= report->diskWritten / 2);
+  const auto json = parseJson(toJson(*report), "report");
+  QCOMPARE((*json)["links"][1]["name"].get<std::string>(), std::string("disk"));
+  QCOMPARE((*json)["links"][1]["bytes_out"].get<Bytes>(), report->diskWritten);
+  project.memory.nvme.compression = DiskCompression::On;
+  const auto compressed = benchStep(m_files, project, "project", options);
+  QVERIFY2(compressed.has_value(), compressed ? "" : compressed.error().message.c_str());
+  QVERIFY(compressed->diskWritten < report->diskWritten);
 }
 
 void TestBench::ofAModel() {

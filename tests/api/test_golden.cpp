@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <map>
+#include <set>
 
 using namespace millrace;
 
@@ -22,9 +24,13 @@ class TestGolden : public QObject {
  private Q_SLOTS:
   void cases_data();
   void cases();
+  void placesChangeNoBit();
   void changedExpectationFails();
 
  private:
+  std::vector<GoldenSetting> settings() const { return goldenSettings(testDevice, m_drive.path().toStdString()); }
+
+  const QTemporaryDir m_drive;
   LocalFileSystem m_files;
 };
 
@@ -33,7 +39,7 @@ void TestGolden::cases_data() {
   QTest::addColumn<int>("setting");
   for (const char* name : {"llama_gqa", "llama_mha_tied", "llama3_rope_scaled", "qwen2", "qwen3", "mistral_swa", "gpt2",
                            "phi3", "olmo2", "gemma2", "mixtral", "qwen3_moe", "llama_padding"}) {
-    const std::vector<GoldenSetting> settings = goldenSettings(testDevice);
+    const std::vector<GoldenSetting> settings = this->settings();
     for (std::size_t i = 0; i < settings.size(); ++i) {
       std::string row = fmt::format("{}, {}", name, settings[i].name());
       std::replace(row.begin(), row.end(), ':', ' '); // with which no row could be named on a command line
@@ -45,12 +51,27 @@ void TestGolden::cases_data() {
 void TestGolden::cases() {
   QFETCH(QString, folder);
   QFETCH(int, setting);
-  const auto result =
-      checkGolden(m_files, folder.toStdString(), goldenSettings(testDevice)[static_cast<std::size_t>(setting)]);
+  const auto result = checkGolden(m_files, folder.toStdString(), settings()[static_cast<std::size_t>(setting)]);
   QVERIFY2(result.has_value(), result ? "" : result.error().message.c_str());
   QVERIFY(result->comparisons.size() > 40);
   for (const Comparison& c : result->comparisons)
     QVERIFY2(c.passed(), fmt::format("{}: error {:.3g}, bound {:.3g}", c.what, c.error, c.bound).c_str());
+}
+
+/// The case with the most layers of different kinds beside one of plain layers; with one micro-batch and with several.
+void TestGolden::placesChangeNoBit() {
+  std::map<std::string, std::string> bits; // of the first place, by all else
+  std::set<GoldenPlace> places;
+  for (const char* name : {"llama_gqa", "gemma2", "qwen3_moe", "gpt2"})
+    for (const GoldenSetting& setting : settings()) {
+      if (setting.recompute != Recompute::None) continue;
+      const auto result = checkGolden(m_files, Path(MILLRACE_TEST_DATA) / name, setting);
+      QVERIFY2(result.has_value(), result ? "" : result.error().message.c_str());
+      places.insert(setting.place);
+      const auto [first, isFirst] = bits.emplace(fmt::format("{}{}", name, setting.severalMicroBatches), result->bits);
+      QVERIFY2(isFirst || first->second == result->bits, fmt::format("{}, {}", name, setting.name()).c_str());
+    }
+  QCOMPARE(places.size(), std::size_t{4});
 }
 
 void TestGolden::changedExpectationFails() {

@@ -20,12 +20,13 @@ class TestBenchNvme : public QObject {
     QFETCH(const QString, io);
     QFETCH(const QString, expected);
     QTemporaryDir first, second;
-    const Outcome outcome = runProgram({"bench", "nvme", "--json", "--dir", first.path(), "--dir", second.path(),
-                                        "--bytes", "1MiB", "--seconds", "0.01", "--threads", "2", "--io", io});
+    const Outcome outcome =
+        runProgram({"bench", "nvme", "--json", "--dir", first.path(), "--dir", second.path(), "--bytes", "1MiB",
+                    "--seconds", "0.01", "--threads", "2", "--io", io, "--compression", "on"});
     QVERIFY2(outcome.code == 0, outcome.error.constData());
     const QJsonObject report = outcome.object();
     QCOMPARE(report["machine"]["threads"].toInt(), 2);
-    QCOMPARE(report["bytes"].toInteger(), qint64{480} << 20);
+    QCOMPARE(report["bytes"].toInteger(), qint64{720} << 20);
     QCOMPARE(report["directories"].toArray(), QJsonArray({first.path(), second.path()}));
     QVERIFY2(report["io"].toString().contains(expected), qPrintable(report["io"].toString()));
     QVERIFY(report["io"].toString().endsWith("2 directories"));
@@ -34,6 +35,14 @@ class TestBenchNvme : public QObject {
     const QJsonObject pipeline = report["pipeline"].toObject();
     QVERIFY(pipeline["bytes_per_second"].toDouble() > 0 && pipeline["share_of_mixed"].toDouble() > 0);
     QCOMPARE(pipeline["parameters_per_second"].toDouble(), pipeline["bytes_per_second"].toDouble() / 20);
+    // Numbers as training has them: exponents are found, and in remainders there is nothing.
+    const QJsonObject compressed = report["compressed"].toObject(), ratios = compressed["ratios"].toObject();
+    QVERIFY(compressed["bytes_per_second"].toDouble() > 0);
+    for (const char* plane : {"first moments", "second moments"}) {
+      QVERIFY2(ratios[plane].toDouble() > 1.05 && ratios[plane].toDouble() < 1.4,
+               qPrintable(QString::number(ratios[plane].toDouble())));
+    }
+    QCOMPARE(ratios["remainders"].toDouble(), 1.0);
     for (const QTemporaryDir* folder : {&first, &second})
       QVERIFY(QDir(folder->path()).isEmpty(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot));
   }

@@ -27,10 +27,10 @@ class TestCheckCommand : public QObject {
     QVERIFY2(outcome.code == 0, outcome.error.constData());
     QVERIFY(outcome.object()["passed"].toBool());
     const QJsonArray results = outcome.object()["results"].toArray();
-    QCOMPARE(results.size(), 8); // three recompute policies and resident, one and several micro-batches
+    QCOMPARE(results.size(), 8); // three recompute policies and all on the device, one and several micro-batches
     QSet<QString> settings;
     for (const QJsonValue& result : results) {
-      settings.insert(result["recompute"].toString() + (result["resident"].toBool() ? " resident" : "") +
+      settings.insert(result["recompute"].toString() + " " + result["place"].toString() +
                       (result["several_micro_batches"].toBool() ? " several" : " one"));
       QVERIFY(result["device_limit"].toInteger() > 0);
       QVERIFY(result["comparisons"].toArray().size() > 50);

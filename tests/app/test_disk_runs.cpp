@@ -9,7 +9,7 @@ using namespace millrace::test;
 
 namespace {
 
-constexpr int steps = 60;
+constexpr int steps = 100;
 
 /// Deep enough that the state is more than the buffers on its way to the disk.
 QString writeDeepProject(const QString& folder) {
@@ -80,9 +80,14 @@ class TestDiskRuns : public QObject {
     QVERIFY(m_ram > 0);
   }
 
+  void equalInBits_data() {
+    QTest::addColumn<QString>("compression");
+    for (const char* compression : {"off", "on", "auto"}) QTest::newRow(compression) << QString(compression);
+  }
   void equalInBits() {
-    const QString run = m_folder.filePath("run");
-    const Outcome outcome = train(run);
+    QFETCH(const QString, compression);
+    const QString run = m_folder.filePath("run " + compression);
+    const Outcome outcome = runProgram(arguments(run) + QStringList{"--set", "memory.nvme.compression=" + compression});
     QVERIFY2(outcome.code == 0, outcome.error.constData());
     compareRuns(run, m_whole);
     for (const QByteArray& line : readFile(run + "/metrics.jsonl").split('\n')) {
@@ -91,7 +96,11 @@ class TestDiskRuns : public QObject {
       QCOMPARE(links.size(), 2);
       QCOMPARE(links[1].toObject()["name"].toString(), QString("disk"));
       QVERIFY(links[1].toObject()["bytes_in"].toDouble() > 0);
+      QVERIFY(QJsonDocument::fromJson(line).object()["drives"].toObject()["written_per_day"].toDouble() > 0);
     }
+    // Drives that are faster than compressing them is leave "auto" nothing to do.
+    if (compression == "on")
+      QVERIFY(outcome.out.contains("second moments 1.") || outcome.error.contains("second moments 1."));
     QVERIFY(tierFolders(m_drive).isEmpty()); // what is worthless without the process goes with it
   }
 

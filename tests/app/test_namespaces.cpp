@@ -32,18 +32,22 @@ class TestNamespaces : public QObject {
 
   void aFullDiskPausesAndGoesOn() {
     if (!allowed("-rm")) QSKIP("this system gives its users no mount namespaces");
-    const QString project = writeTinyProject(m_folder->path(), "goose", 30);
+    const QString project = writeTinyProject(m_folder->path(), "goose", 60);
     const QString whole = m_folder->filePath("whole"), copy = m_folder->filePath("copy"),
                   disk = m_folder->filePath("disk");
     QVERIFY(QDir().mkpath(disk));
-    const Outcome untouched = runProgram({"train", project, "--run-dir", whole});
+    const QString slow = "training.micro_batches=40"; // the disk is full long before the run's end
+    const Outcome untouched = runProgram({"train", project, "--run-dir", whole, "--set", slow});
     QVERIFY2(untouched.code == 0, untouched.error.constData());
 
-    // A disk of 8 MiB, all but 300 KiB of it taken: run.json and metrics fit, a checkpoint does not. The disk lives as
-    // long as the shell does, so what is compared is copied out of it.
-    const QString script = "mount -t tmpfs -o size=8m disk \"$1\" && head -c 8081408 /dev/zero > \"$1/ballast\" && "
-                           "\"$2\" train \"$3\" --run-dir \"$1/run\" --json && cp -r \"$1/run\" \"$4\"";
-    Child child({"-rm", "sh", "-c", script, "sh", disk, MILLRACE_PROGRAM, project, copy}, {}, "unshare");
+    // A disk of 8 MiB with room for all, which is why the run begins; with its first step somebody else takes all of it
+    // but 300 KiB, into which metrics fit, and no checkpoint. The disk lives as long as the shell does, so what is
+    // compared is copied out of it.
+    const QString script = "mount -t tmpfs -o size=8m disk \"$1\" || exit; "
+                           "{ until [ -s \"$1/run/metrics.jsonl\" ]; do sleep 0.01; done; "
+                           "head -c $(($(stat -f -c %a \"$1\") * 4096 - 307200)) /dev/zero > \"$1/ballast\"; } & "
+                           "\"$2\" train \"$3\" --run-dir \"$1/run\" --json --set \"$5\" && cp -r \"$1/run\" \"$4\"";
+    Child child({"-rm", "sh", "-c", script, "sh", disk, MILLRACE_PROGRAM, project, copy, slow}, {}, "unshare");
     QVERIFY(child.start());
     QVERIFY2(child.waitForOutput("\"kind\":\"disk-full\""), child.output().constData());
     QVERIFY2(child.waitForOutput("\"state\":\"paused\""), child.output().constData());

@@ -141,7 +141,7 @@ class TestPlanCommand : public QObject {
     QCOMPARE(plan["run"]["tokens"].toDouble(), 1e9);
     QVERIFY(plan["run"]["cost"].toDouble() > 0);
     QCOMPARE(plan["rates"].toString(), "assumed");
-    const Outcome size = runProgram({"plan", "--model-size", "30e6", "--json"});
+    const Outcome size = runProgram({"plan", "--model-size", "30M", "--json"});
     QVERIFY2(size.code == 0, size.error.constData());
     QCOMPARE(size.object()["gpus"].toInt(), 0);
     const Outcome large = runProgram({"plan", "--model-size", "101e9", "--machine", "rtx-3090"});
@@ -163,6 +163,8 @@ class TestPlanCommand : public QObject {
     QTest::newRow("two") << QStringList{"--model", "llama-2-7b", "--model-size", "1e9"};
     QTest::newRow("no such preset") << QStringList{"--model", "llama-2-8b"};
     QTest::newRow("no such machine") << QStringList{"--model", "llama-2-7b", "--machine", "rtx-4091"};
+    QTest::newRow("bytes") << QStringList{"--model", "llama-2-7b", "--machine", "h100", "--vram", "24"};
+    QTest::newRow("no count") << QStringList{"--model-size", "7X"};
     QTest::newRow("no size") << QStringList{"--model", "llama-2-7b", "--machine", "h100", "--ram", "much"};
     QTest::newRow("more GPUs than there are")
         << QStringList{"--model", "llama-2-7b", "--machine", "h100", "--gpus", "2"};

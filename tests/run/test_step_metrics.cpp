@@ -42,6 +42,7 @@ StepMetrics sample() {
                            .memoryUsed = 1e11,
                            .linkIn = 4.9e10,
                            .linkOut = 0};
+  metrics.drives = DriveMetrics{1.4e12, 2.25, true};
   return metrics;
 }
 
@@ -60,6 +61,7 @@ class TestStepMetrics : public QObject {
     QVERIFY(*back == metrics);
     StepMetrics without = metrics; // the CPU computes
     without.gpu.reset();
+    without.drives.reset();
     QVERIFY(*stepMetricsFromJson(toJson(without), "metrics.jsonl") == without);
     const auto wrong = stepMetricsFromJson(R"({"step":1,"gpu":{"power_watts":"much"}})", "metrics.jsonl");
     QVERIFY(!wrong && wrong.error().message.find("gpu.power_watts") != std::string::npos);

@@ -22,6 +22,14 @@ class DiskMemory {
       std::memcpy(data() + at, &bits, static_cast<std::size_t>(std::min<Bytes>(8, m_bytes - at)));
     }
   }
+  /// With numbers of fp32 that are of about one size.
+  void fillNumbers(std::uint64_t seed) {
+    Random random(seed, "numbers");
+    for (Bytes at = 0; at < m_bytes; at += 4) {
+      const std::uint32_t bits = 0x3C000000u | static_cast<std::uint32_t>(random.below(1u << 24));
+      std::memcpy(data() + at, &bits, static_cast<std::size_t>(std::min<Bytes>(4, m_bytes - at)));
+    }
+  }
   std::byte* data() const { return m_pages.get(); }
   std::span<std::byte> span() const { return {data(), static_cast<std::size_t>(m_bytes)}; }
   bool operator==(const DiskMemory& other) const {
@@ -33,8 +41,11 @@ class DiskMemory {
   Bytes m_bytes;
 };
 
+/// memory stays what it is, which a tier that compresses would not let it.
 inline Status write(DiskTier& tier, const DiskSlice& slice, const DiskMemory& memory) {
-  const DiskTransfer transfer{slice, memory.data()};
+  const DiskMemory copy(std::max<Bytes>(slice.bytes, 1));
+  std::memcpy(copy.data(), memory.data(), static_cast<std::size_t>(slice.bytes));
+  const DiskTransfer transfer{slice, copy.data()};
   return tier.write({&transfer, 1}).wait();
 }
 

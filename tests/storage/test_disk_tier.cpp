@@ -17,16 +17,21 @@ class TestDiskTier : public QObject {
 
   void whatIsWrittenComesBack_data() {
     QTest::addColumn<int>("directories");
-    QTest::newRow("one directory") << 1;
-    QTest::newRow("three directories") << 3;
+    QTest::addColumn<DiskCompression>("compression");
+    QTest::newRow("one directory") << 1 << DiskCompression::Off;
+    QTest::newRow("three directories") << 3 << DiskCompression::Off;
+    QTest::newRow("one directory, compressed") << 1 << DiskCompression::On;
+    QTest::newRow("three directories, compressed where it is worth it") << 3 << DiskCompression::Auto;
   }
   void whatIsWrittenComesBack() {
     QFETCH(const int, directories);
+    QFETCH(const DiskCompression, compression);
     const std::vector<DiskRange> ranges = {{"small", 1000}, {"tail", 2 * MiB + 5}, {"whole", 6 * MiB}, {"none", 0}};
-    auto tier = make(directories, ranges);
+    auto tier = make(directories, ranges, compression);
     std::vector<DiskMemory> contents;
     for (std::size_t r = 0; r < ranges.size(); ++r) {
       contents.emplace_back(ranges[r].bytes, r);
+      if (r > 0) contents.back().fillNumbers(r); // the first cannot be made smaller
       QVERIFY(write(*tier, {r, 0, ranges[r].bytes}, contents.back()).has_value());
     }
     for (std::size_t r = 0; r < ranges.size(); ++r) {
@@ -55,6 +60,31 @@ class TestDiskTier : public QObject {
       if (i < MiB || i >= 2 * MiB) QVERIFY2(back.data()[i] == std::byte{0}, qPrintable(QString::number(i)));
     QVERIFY(std::memcmp(back.data() + MiB, DiskMemory(MiB, 4).data(), MiB) == 0);
     QCOMPARE(tier->use().read.bytes, MiB);
+  }
+
+  void whatIsCompressedMovesFewerBytes() {
+    std::vector<DiskRange> ranges = {{"first moments of a", 2 * MiB, "first moments", 4},
+                                     {"remainders of a", MiB, "remainders", 2},
+                                     {"first moments of b", MiB + 10, "first moments", 4}};
+    auto tier = make(1, ranges, DiskCompression::On);
+    Bytes contents = 0;
+    for (std::size_t r = 0; r < ranges.size(); ++r) {
+      DiskMemory memory(ranges[r].bytes, r);
+      if (r != 1) memory.fillNumbers(r);
+      QVERIFY(write(*tier, {r, 0, ranges[r].bytes}, memory).has_value());
+      const DiskMemory back(ranges[r].bytes);
+      QVERIFY(read(*tier, {r, 0, ranges[r].bytes}, back).has_value());
+      QVERIFY(back == memory);
+      contents += ranges[r].bytes;
+    }
+    const std::vector<CompressionUse> use = tier->compression();
+    QCOMPARE(use.size(), std::size_t{2});
+    QCOMPARE(use[0].contents + use[1].contents, contents);
+    QCOMPARE(use[0].moved + use[1].moved, tier->use().write.bytes); // what is told is what the disk was given
+    QCOMPARE(tier->use().read.bytes, tier->use().write.bytes);
+    QVERIFY(use[0].moved < use[0].contents * 85 / 100);
+    QCOMPARE(use[1].moved, MiB);
+    QVERIFY(make(1, ranges)->compression().empty());
   }
 
   void aTierOfNothing() {
@@ -107,8 +137,10 @@ class TestDiskTier : public QObject {
   }
 
  private:
-  std::unique_ptr<DiskTier> make(int directories, std::vector<DiskRange> ranges) {
+  std::unique_ptr<DiskTier> make(int directories, std::vector<DiskRange> ranges,
+                                 DiskCompression compression = DiskCompression::Off) {
     DiskTierOptions options;
+    options.compression = compression;
     for (int d = 0; d < directories; ++d) options.directories.push_back("/disk" + std::to_string(d));
     options.shardBytes = 4 * MiB;
     options.owner = "runs/test";

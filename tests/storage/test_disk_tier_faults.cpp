@@ -6,6 +6,7 @@
 #include "support/unreliable_disk.h"
 
 #include <QTest>
+#include <functional>
 #include <map>
 
 using namespace millrace;
@@ -13,8 +14,9 @@ using namespace millrace::test;
 
 namespace {
 
-DiskTierOptions optionsFor(int directories) {
+DiskTierOptions optionsFor(int directories, DiskCompression compression = DiskCompression::Off) {
   DiskTierOptions options;
+  options.compression = compression;
   for (int d = 0; d < directories; ++d) options.directories.push_back("/disk" + std::to_string(d));
   options.shardBytes = 4 * MiB;
   options.io = DiskIo::Threads;
@@ -26,7 +28,9 @@ DiskTierOptions optionsFor(int directories) {
 /// A tier on an unreliable disk beside what must be in it.
 class Trial {
  public:
-  explicit Trial(ThreadPool& pool, int directories = 1) : m_memory(MiB + 20000), m_pool(pool) {
+  explicit Trial(ThreadPool& pool, int directories = 1, DiskCompression compression = DiskCompression::Off,
+                 std::function<bool(const Error&)> waitForRoom = {})
+      : m_memory(MiB + 20000), m_pool(pool), m_compressed(compression != DiskCompression::Off) {
     m_log.addListener([this](LogLevel level, std::string_view text) {
       if (level == LogLevel::Warning) m_warnings.emplace_back(text);
     });
@@ -34,7 +38,9 @@ class Trial {
                                      {"first moments of layers.0.mlp", 40000},
                                      {"second moments of layers.0.mlp", 40000},
                                      {"gradients of layers.1.mlp", MiB + 20000}};
-    m_tier = std::move(*DiskTier::create(m_disk, optionsFor(directories), std::move(ranges), m_pool, m_log));
+    DiskTierOptions options = optionsFor(directories, compression);
+    options.waitForRoom = std::move(waitForRoom);
+    m_tier = std::move(*DiskTier::create(m_disk, options, std::move(ranges), m_pool, m_log));
     for (std::size_t r = 0; r < m_tier->ranges().size(); ++r) m_contents.emplace_back(bytesOf(r), 1000 + r);
   }
 
@@ -44,7 +50,10 @@ class Trial {
   const std::vector<std::string>& warnings() const { return m_warnings; }
 
   Status write(std::size_t range, std::uint64_t seed) {
-    m_contents[range].fill(seed);
+    if (m_compressed)
+      m_contents[range].fillNumbers(seed);
+    else
+      m_contents[range].fill(seed);
     return test::write(*m_tier, {range, 0, bytesOf(range)}, m_contents[range]);
   }
   /// The error that the tier gave; what it gives without one must be right.
@@ -62,6 +71,7 @@ class Trial {
   Log m_log;
   DiskMemory m_memory;
   ThreadPool& m_pool;
+  const bool m_compressed;
   std::vector<std::string> m_warnings;
   std::vector<DiskMemory> m_contents;
   std::unique_ptr<DiskTier> m_tier;
@@ -90,18 +100,23 @@ class TestDiskTierFaults : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
-  /// Ranges are written and read at random, and one request meets the fault. 1,300 runs.
+  /// Ranges are written and read at random, and one request meets the fault. 2,600 runs.
   void nothingWrongIsTakenForGood_data() {
     QTest::addColumn<DiskFault>("fault");
-    for (const auto& [fault, name] : faultNames) QTest::newRow(name) << fault;
+    QTest::addColumn<DiskCompression>("compression");
+    for (const auto& [fault, name] : faultNames) {
+      QTest::newRow(name) << fault << DiskCompression::Off;
+      QTest::addRow("%s, compressed", name) << fault << DiskCompression::On;
+    }
   }
   void nothingWrongIsTakenForGood() {
     QFETCH(const DiskFault, fault);
+    QFETCH(const DiskCompression, compression);
     constexpr int runs = 100;
     int happened = 0, found = 0;
     for (int run = 0; run < runs; ++run) {
       Random random(static_cast<std::uint64_t>(run), faultNames.at(fault));
-      Trial trial(m_pool, 1 + run % 2);
+      Trial trial(m_pool, 1 + run % 2, compression);
       const std::size_t ranges = trial.tier().ranges().size();
       for (std::size_t r = 0; r < ranges; ++r) QVERIFY(trial.write(r, random.next()).has_value());
       trial.disk().arm(fault, static_cast<std::int64_t>(random.below(6)), random.next());
@@ -188,6 +203,27 @@ class TestDiskTierFaults : public QObject {
     QVERIFY(trial.write(2, 2).has_value());
     QVERIFY(trial.read(2).has_value());
     QCOMPARE(trial.undetected(), 0);
+  }
+
+  /// A disk that is full is waited for, and what had no room is written then.
+  void aFullDiskIsWaitedFor() {
+    int asked = 0;
+    Trial trial(m_pool, 1, DiskCompression::On, [&](const Error& full) {
+      ++asked;
+      return full.kind == ErrorKind::OutOfSpace;
+    });
+    for (std::int64_t request = 0; request < 2; ++request) { // of the two of this range, as it lies
+      trial.disk().arm(DiskFault::NoSpace, request, 0);
+      QVERIFY(trial.write(3, 7 + static_cast<std::uint64_t>(request)).has_value());
+      QVERIFY(trial.disk().happened());
+      QVERIFY(trial.read(3).has_value());
+    }
+    QCOMPARE(asked, 2);
+    QCOMPARE(trial.undetected(), 0);
+    Trial givenUp(m_pool, 1, DiskCompression::Off, [](const Error&) { return false; });
+    givenUp.disk().arm(DiskFault::NoSpace, 0, 0);
+    const Status status = givenUp.write(3, 7);
+    QVERIFY(!status && status.error().kind == ErrorKind::OutOfSpace);
   }
 
   /// Every operation of making and removing a tier may fail: that is an error, and nothing is left that a later tier

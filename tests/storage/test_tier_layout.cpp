@@ -127,6 +127,13 @@ class TestTierLayout : public QObject {
     QCOMPARE(pieces.size(), std::size_t{16});
     for (std::size_t i = 0; i < pieces.size(); ++i) QCOMPARE(two.shards()[pieces[i].shard].directory, i % 2);
     QCOMPARE(piecesOf(TierLayout(bytes, 1, 512 * MiB), 0, 0, bytes[0]).size(), std::size_t{1});
+    // And over files, which a system lets one writer at a time into; the last ones of a drive are equally long.
+    const std::vector<Bytes> large = {21 * 16 * MiB};
+    const TierLayout files(large, 1, 16 * MiB);
+    const auto parts = piecesOf(files, 0, 0, large[0]);
+    for (std::size_t i = 0; i < 64; ++i) QCOMPARE(parts[i].shard, i % 16);
+    for (std::size_t i = 64; i < parts.size(); ++i) QCOMPARE(parts[i].shard, 16 + (i - 64) % 5);
+    QCOMPARE(files.shards().size(), std::size_t{21});
   }
 };
 

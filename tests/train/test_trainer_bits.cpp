@@ -88,6 +88,12 @@ std::vector<Variant> variants() {
       s.homes.assign(5, Disk);
       s.shape.group = g;
     });
+  for (const DiskCompression compression : {DiskCompression::On, DiskCompression::Auto})
+    add(compression == DiskCompression::On ? "all on disk, compressed" : "all on disk, compressed as it pays",
+        [=](Setting& s) {
+          s.homes.assign(5, Disk);
+          s.compression = compression;
+        });
   add("all on disk, without overlap", [](Setting& s) {
     s.homes.assign(5, Disk);
     s.overlap = false;

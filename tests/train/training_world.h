@@ -25,6 +25,7 @@ struct Setting {
   int threads = 2;
   bool overlap = true;
   double maxGradNorm = 0.5;
+  DiskCompression compression = DiskCompression::Off; ///< of what is on disk
 };
 
 /// Masters and both moments of every block.
@@ -51,14 +52,17 @@ struct StateBits {
 class World {
  public:
   World(const ModelSpec& spec, const Setting& setting)
-      : World(spec, layOut(spec, setting), setting.threads, setting.overlap, setting.maxGradNorm) {}
+      : World(spec, layOut(spec, setting), setting.threads, setting.overlap, setting.maxGradNorm, setting.compression) {
+  }
 
-  World(const ModelSpec& spec, const MemoryPlan& plan, int threads = 2, bool overlap = true, double maxGradNorm = 0.5)
+  World(const ModelSpec& spec, const MemoryPlan& plan, int threads = 2, bool overlap = true, double maxGradNorm = 0.5,
+        DiskCompression compression = DiskCompression::Off)
       : m_pool(std::make_unique<ThreadPool>(threads)),
         m_device(makeTestDevice(*m_pool, plan.total(MemoryTier::Device), plan.total(MemoryTier::Host))) {
     if (plan.total(MemoryTier::Disk) > 0)
-      m_disk = valueOrThrow(DiskTier::create(m_files, {.directories = {"/disk"}, .shardBytes = 4 * MiB},
-                                             diskRanges(plan), *m_pool, m_log));
+      m_disk = valueOrThrow(
+          DiskTier::create(m_files, {.directories = {"/disk"}, .shardBytes = 4 * MiB, .compression = compression},
+                           diskRanges(plan), *m_pool, m_log));
     TrainerOptions options;
     options.adamW.weightDecay = 0.1;
     options.maxGradNorm = maxGradNorm;

@@ -80,6 +80,8 @@ constexpr Label labels[] = {
     {"memory.placement", QT_TRANSLATE_NOOP("FieldLabels", "Placement")},
     {"memory.nvme.directories", QT_TRANSLATE_NOOP("FieldLabels", "NVMe folders")},
     {"memory.nvme.limit", QT_TRANSLATE_NOOP("FieldLabels", "NVMe limit")},
+    {"memory.nvme.shard_size", QT_TRANSLATE_NOOP("FieldLabels", "NVMe file size")},
+    {"memory.nvme.compression", QT_TRANSLATE_NOOP("FieldLabels", "NVMe compression")},
     {"checkpoint.every", QT_TRANSLATE_NOOP("FieldLabels", "By steps, every")},
     {"checkpoint.every_minutes", QT_TRANSLATE_NOOP("FieldLabels", "By time, every")},
     {"checkpoint.keep", QT_TRANSLATE_NOOP("FieldLabels", "Keep")},

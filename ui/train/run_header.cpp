@@ -24,6 +24,7 @@ namespace {
 
 /// How much of the state is never cut.
 constexpr int stateCharacters = 30;
+constexpr double secondsOfYear = 365.25 * 86400;
 
 struct Look {
   QString word;
@@ -85,6 +86,17 @@ QString gpuText(const std::optional<GpuMetrics>& gpu) {
   return parts.isEmpty() ? QString() : RunHeader::tr("GPU %1").arg(parts.join(QStringLiteral(", ")));
 }
 
+/// "1.4 TB written a day, drive life 2.3 years"; what is not known is left out.
+QString drivesText(const DriveMetrics& drives) {
+  const QString written =
+      RunHeader::tr("%1 written a day").arg(bytesText(static_cast<std::int64_t>(std::min(drives.writtenPerDay, 9e18))));
+  if (drives.lifeYears <= 0) return written;
+  const QString life = durationText(drives.lifeYears * secondsOfYear);
+  return written + QStringLiteral(", ") +
+         (drives.ratingAssumed ? RunHeader::tr("drive life about %1").arg(life)
+                               : RunHeader::tr("drive life %1").arg(life));
+}
+
 QString figuresOf(const RunSession& session) {
   if (!session.last()) return {};
   const StepMetrics& last = *session.last();
@@ -100,6 +112,7 @@ QString figuresOf(const RunSession& session) {
   if (const auto left = session.secondsLeft()) parts << RunHeader::tr("%1 left").arg(durationText(*left));
   if (const QString gpu = session.hasGpu() && session.isLive() ? gpuText(last.gpu) : QString(); !gpu.isEmpty())
     parts << gpu;
+  if (last.drives && session.isLive()) parts << drivesText(*last.drives);
   // Last, since the end is what a narrow window has no room for.
   parts << RunHeader::tr("%1 tokens").arg(shortCountText(static_cast<double>(last.tokensTotal)));
   return parts.join(QStringLiteral("  ·  "));

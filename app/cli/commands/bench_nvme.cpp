@@ -15,6 +15,7 @@ namespace {
 struct NvmeOptions {
   std::vector<std::string> directories;
   std::string bytes;
+  std::string compression;
   BenchNvmeOptions bench;
   bool json = false;
 };
@@ -35,6 +36,12 @@ void print(Console& console, const BenchNvmeReport& report) {
                            gigabytes(report.pipeline), 100 * report.pipelineShare,
                            formatCount(static_cast<std::int64_t>(report.parametersPerSecond / 1e6)),
                            report.stateBytes));
+  if (report.compression.empty()) return;
+  std::string ratios;
+  for (const auto& [kind, ratio] : report.compression)
+    ratios += fmt::format("{}{} {:.2f}:1", ratios.empty() ? "" : ", ", kind, ratio);
+  console.line(fmt::format("compressed: {}, {:.2f} times as fast; {}", gigabytes(report.compressedPipeline),
+                           report.compressedPipeline / report.pipeline, ratios));
 }
 
 Result<int> nvme(Program& program, const NvmeOptions& options) {
@@ -51,6 +58,8 @@ Result<int> nvme(Program& program, const NvmeOptions& options) {
     if (*bytes == 0) return badInput("--bytes: is 0, expected so much state, such as 16GiB");
     bench.bytes = *bytes;
   }
+  if (!options.compression.empty())
+    bench.compression = options.compression == "on" ? DiskCompression::On : DiskCompression::Auto;
   bench.progress = [&](const std::string& part, int doneParts, int parts) {
     console.progress(fmt::format("{} ({} of {})", part, doneParts + 1, parts));
     return !stopped;
@@ -80,12 +89,16 @@ void addBenchNvme(CLI::App& group, Program& program) {
       ->option_text("DIR")
       ->required()
       ->check(notEmpty("a folder"));
-  command->add_option("--bytes", options->bytes, "Of state, 480 MiB at least; default: 4GiB")->option_text("SIZE");
+  command->add_option("--bytes", options->bytes, "Of state, 720 MiB at least; default: 4GiB")->option_text("SIZE");
   command->add_option("--seconds", options->bench.seconds, "Of each of four measurements; default: 5")
       ->option_text("S")
       ->transform(numberFrom(1e-3, 3600));
   command->add_option("--io", options->bench.io, "Default: auto, io_uring where the system allows it")
       ->check(CLI::IsMember({"auto", "uring", "threads"}));
+  command
+      ->add_option("--compression", options->compression,
+                   "Measure AdamW from the disk to the disk with compression, too: on, or auto")
+      ->check(CLI::IsMember({"on", "auto"}));
   command->add_option("--threads", options->bench.threads, "Of AdamW and of checksums; default: the usable cores")
       ->option_text("N")
       ->check(CLI::Range(0, 4096));

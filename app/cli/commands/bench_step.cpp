@@ -73,6 +73,12 @@ void print(Console& console, const BenchStepReport& report) {
   console.line(fmt::format("copied in {} in {:.4f} s, out {} in {:.4f} s; peak {} of device, {} of host memory",
                            formatBytes(report.bytesIn), report.copyInSeconds, formatBytes(report.bytesOut),
                            report.copyOutSeconds, formatBytes(report.devicePeak), formatBytes(report.hostPeak)));
+  if (report.diskBytes > 0)
+    console.line(
+        fmt::format("on disk {}: {} layers, of {} more what AdamW alone needs; read {} in {:.4f} s, written {} "
+                    "in {:.4f} s a step",
+                    formatBytes(report.diskBytes), report.onDisk, report.momentsOnDisk, formatBytes(report.diskRead),
+                    report.diskReadSeconds, formatBytes(report.diskWritten), report.diskWriteSeconds));
   for (const BenchStepReport::Stall& stall : report.stalls)
     if (stall.seconds > 0) console.line(fmt::format("waited for {}: {:.4f} s", stall.cause, stall.seconds));
 }

@@ -1,5 +1,6 @@
 #include "check.h"
 
+#include "checks.h"
 #include "engine/check.h"
 #include "engine/runs.h"
 
@@ -16,6 +17,7 @@ struct GoldenOptions {
   bool verbose = false;
   bool json = false;
   std::string device = "auto";
+  std::string drive;
 };
 
 /// How much of its bound an error takes; what is no number takes more than all.
@@ -47,6 +49,20 @@ Json number(double value) {
   return std::isfinite(value) ? Json(value) : Json(std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
 }
 
+const char* wordFor(GoldenPlace place) {
+  switch (place) {
+  case GoldenPlace::Host:
+    return "host";
+  case GoldenPlace::Device:
+    return "device";
+  case GoldenPlace::Disk:
+    return "disk";
+  case GoldenPlace::Mixture:
+    return "mixture";
+  }
+  return "";
+}
+
 Json toJson(const GoldenResult& result) {
   Json comparisons = Json::array();
   for (const Comparison& comparison : result.comparisons)
@@ -57,7 +73,8 @@ Json toJson(const GoldenResult& result) {
   return {{"case", result.caseName},
           {"several_micro_batches", result.setting.severalMicroBatches},
           {"recompute", toString(result.setting.recompute)},
-          {"resident", result.setting.resident},
+          {"place", wordFor(result.setting.place)},
+          {"bits", result.bits},
           {"device", result.setting.device},
           {"device_limit", result.deviceLimit},
           {"passed", result.passed()},
@@ -68,7 +85,8 @@ Result<int> golden(Program& program, const GoldenOptions& options) {
   Console& console = program.console;
   if (options.json) console.reserveOutput();
   MILLRACE_TRY(const std::vector<Path> cases, goldenCases(program.files, options.folder));
-  const std::vector<GoldenSetting> settings = goldenSettings(options.device == "auto" ? "cpu" : options.device);
+  const std::vector<GoldenSetting> settings =
+      goldenSettings(options.device == "auto" ? "cpu" : options.device, options.drive);
   std::size_t ran = 0, failures = 0, refused = 0;
   Json results = Json::array();
   for (const Path& folder : cases)
@@ -151,6 +169,11 @@ void addCheck(CLI::App& app, Program& program) {
   reference->add_flag("--verbose", goldenOptions->verbose, "Print every comparison, not only those that fail");
   reference->add_option("--device", goldenOptions->device, "What computes: auto (the CPU), cpu or cuda:N")
       ->option_text("auto|cpu|cuda:N");
+  reference
+      ->add_option("--offload-dir", goldenOptions->drive,
+                   "A folder on a drive: also with all state there, and with a mixture of all places")
+      ->option_text("DIR")
+      ->check(notEmpty("a folder"));
   reference->add_flag("--json", goldenOptions->json, "Print every comparison as JSON");
   const auto [saved, checkpointOptions] =
       addCommand(*group, program, "checkpoint", "Read checkpoints whole and compare with their checksums",

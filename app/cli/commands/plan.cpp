@@ -140,6 +140,9 @@ Result<std::optional<Bytes>> sizeOf(const std::string& text, const char* option)
   const auto bytes = parseBytes(text);
   if (!bytes) return badInput(fmt::format("{}: {}", option, bytes.error().message));
   if (*bytes == 0) return badInput(fmt::format("{}: is 0, expected what there is of it", option));
+  if (*bytes < MiB)
+    return badInput(fmt::format("{}: is {}, which no machine has so little of; with its unit it is 24GiB, say", option,
+                                formatBytes(*bytes)));
   return std::optional<Bytes>(*bytes);
 }
 
@@ -211,9 +214,9 @@ void addPlan(CLI::App& app, Program& program) {
   for (const std::string& name : machineNames()) machines += (machines.empty() ? "" : ", ") + name;
   command->add_option("--model", options->model, "Plan for a model folder, or one of these: " + presetNames())
       ->option_text("PRESET|DIR");
-  command->add_option("--model-size", options->modelSize, "Plan for a model of so many parameters: 101e9")
+  command->add_option("--model-size", options->modelSize, "Plan for a model of so many parameters: 7B, 101e9")
       ->option_text("N")
-      ->transform(numberFrom(leastModelSize, greatestModelSize));
+      ->transform(countFrom(leastModelSize, greatestModelSize));
   command
       ->add_option("--machine", options->machine,
                    "Plan for a machine that a file describes, or one of these: " + machines + "; default: this one")

@@ -17,9 +17,10 @@ std::string sizeName(double parameters) {
 
 void addSizedTraining(CLI::App& command, SizedTraining& options) {
   command
-      .add_option("--model-size", options.modelSize, "In place of a project: a new model of so many parameters, 101e9")
+      .add_option("--model-size", options.modelSize,
+                  "In place of a project: a new model of so many parameters: 7B, 101e9")
       ->option_text("N")
-      ->transform(numberFrom(leastModelSize, greatestModelSize));
+      ->transform(countFrom(leastModelSize, greatestModelSize));
   command.add_option("--data", options.data, "With --model-size: the text to learn from; may be repeated")
       ->option_text("FILE")
       ->allow_extra_args(false)

@@ -29,7 +29,7 @@ struct BenchStepOptions {
   std::string isa = "auto"; ///< of AdamW on the host: "auto", "scalar", "avx2", "avx512"
   /// Of what is in host memory, tables aside, the share that the device updates (0 to 1); nothing: what is fastest.
   std::optional<double> deviceUpdates;
-  double linkLimit = 0;     ///< bytes per second each way, as over a slower link; 0: as it is. GPUs alone
+  double linkLimit = 0; ///< bytes per second each way, as over a slower link; 0: as it is. GPUs alone
   /// So many sets of buffers in host memory (4 or more) that all layers share in turn, so that models larger than the
   /// machine's memory can be timed; what is computed then means nothing. 0: each layer has its own.
   int aliasSets = 0;
@@ -58,6 +58,8 @@ struct BenchStepReport {
   std::int64_t streamedLayers = 0;  ///< whose weights cross the bus twice a step
   std::int64_t weightsOnDevice = 0; ///< layers whose weights alone are in device memory
   std::int64_t onDevice = 0;        ///< layers that are there wholly
+  std::int64_t momentsOnDisk = 0;   ///< layers of which the disk has what AdamW alone needs
+  std::int64_t onDisk = 0;          ///< layers that are there wholly
   std::int64_t heldLayers = 0;      ///< whose gradient waits for the next forward though clipping is off
   double updatedOnDevice = 0;       ///< share of the parameters of the others that AdamW updates on the device
 
@@ -79,6 +81,10 @@ struct BenchStepReport {
   Bytes bytesOut = 0;
   double copyInSeconds = 0;
   double copyOutSeconds = 0;
+  Bytes diskRead = 0; ///< per step
+  Bytes diskWritten = 0;
+  double diskReadSeconds = 0;
+  double diskWriteSeconds = 0;
   struct Stall {
     std::string cause;
     double seconds = 0;
@@ -86,6 +92,7 @@ struct BenchStepReport {
   std::vector<Stall> stalls; ///< of the compute stream
   Bytes devicePeak = 0;
   Bytes hostPeak = 0;
+  Bytes diskBytes = 0;            ///< of state on disk
   Bytes driverBytes = 0;          ///< that the GPU's driver takes of its memory besides; 0: no GPU
   Bytes processPeak = 0;          ///< most RAM that the whole process had; 0: not known
   std::vector<std::string> notes; ///< what a person must know to read the figures

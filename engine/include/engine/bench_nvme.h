@@ -2,6 +2,9 @@
 #pragma once
 
 #include "engine/bench.h"
+#include "engine/disk_compression.h"
+
+#include <utility>
 
 namespace millrace {
 
@@ -11,6 +14,7 @@ struct BenchNvmeOptions {
   double seconds = 5;            ///< of each of four measurements
   std::string io = "auto";       ///< "auto", "uring", "threads"
   int threads = 0;               ///< of compute; 0: the usable cores
+  DiskCompression compression = DiskCompression::Off; ///< other than Off: the pipeline is also measured with it
   /// Told before each measurement and now and then; false gives up with Interrupted.
   std::function<bool(const std::string& part, int done, int parts)> progress;
 };
@@ -30,7 +34,9 @@ struct BenchNvmeReport {
   double pipelineShare = 0;       ///< pipeline / mixed
   double parametersPerSecond = 0; ///< of the pipeline
   Bytes stateBytes = 0;           ///< that a parameter has on disk
-  std::vector<std::string> notes; ///< what a person must know to read the figures
+  double compressedPipeline = 0;  ///< as pipeline, of bytes before compression; 0: not measured
+  std::vector<std::pair<std::string, double>> compression; ///< how often smaller each plane is: {"first moments", 1.17}
+  std::vector<std::string> notes;                          ///< what a person must know to read the figures
 };
 
 /// Through the tier on disk that training uses, in files of its own in the directories, which are removed. Takes about

@@ -20,14 +20,23 @@ struct Comparison {
   bool passed() const { return error <= bound; } ///< false for NaN
 };
 
+/// Where a case's state is.
+enum class GoldenPlace {
+  Host,    ///< all of it, streamed
+  Device,  ///< all of it
+  Disk,    ///< all of it
+  Mixture, ///< a layer here and a layer there, and the moments of the head on disk
+};
+
 /// One way of running a case.
 struct GoldenSetting {
   bool severalMicroBatches =
       false; ///< one a row (or, of a single row, two that share its targets) instead of one for all
   Recompute recompute = Recompute::Full;
-  bool resident = false; ///< all state on the device; otherwise all on the host, streamed
+  GoldenPlace place = GoldenPlace::Host;
   int threads = 2;
   std::string device = "cpu"; ///< "cpu" or "cuda:N"
+  Path drive = {};            ///< a folder for what is on disk
   std::string name() const;
 };
 
@@ -36,11 +45,13 @@ struct GoldenResult {
   GoldenSetting setting;
   Bytes deviceLimit = 0; ///< the smallest that the planner accepts with two slots
   std::vector<Comparison> comparisons;
+  /// Checksum of losses, norms and all parameters of the six steps, in bits: what must not depend on places.
+  std::string bits;
   bool passed() const;
 };
 
 /// Runs one case folder (config.json, weights, expected.json) in fp32 under the smallest device limit: loss, logits,
-/// every gradient (where state is streamed), six optimizer steps, greedy decoding, and the packed row where there is
+/// every gradient (where they wait in memory), six optimizer steps, greedy decoding, and the packed row where there is
 /// one. Errors: BadInput for a folder that is no such case; what opening the device gave.
 Result<GoldenResult> checkGolden(FileSystem& files, const Path& folder, const GoldenSetting& setting);
 
@@ -48,7 +59,8 @@ Result<GoldenResult> checkGolden(FileSystem& files, const Path& folder, const Go
 /// when there is none.
 Result<std::vector<Path>> goldenCases(FileSystem& files, const Path& folder);
 
-/// Every recompute policy with one and with several micro-batches, streamed; and resident without recomputing.
-std::vector<GoldenSetting> goldenSettings(const std::string& device = "cpu");
+/// Every recompute policy with one and with several micro-batches, streamed; all on the device without recomputing; and
+/// with a drive, on disk and mixed.
+std::vector<GoldenSetting> goldenSettings(const std::string& device = "cpu", const Path& drive = {});
 
 } // namespace millrace

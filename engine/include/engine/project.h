@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/units.h"
+#include "engine/disk_compression.h"
 #include "engine/precision.h"
 
 #include <cstdint>
@@ -184,6 +185,7 @@ struct NvmeConfig {
   std::vector<std::filesystem::path> directories; ///< one a drive; empty: nothing lives on disk
   Bytes limit = 0;                                ///< of each drive, to use at most; 0: what is free
   Bytes shardSize = 512 * MiB;                    ///< of the files that state is kept in
+  DiskCompression compression = DiskCompression::Off;
   static constexpr Bytes leastShardSize = 16 * MiB;
   bool operator==(const NvmeConfig&) const = default;
 };

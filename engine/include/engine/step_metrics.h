@@ -42,6 +42,15 @@ struct MemoryMetrics {
   bool operator==(const MemoryMetrics&) const = default;
 };
 
+/// What state on disk does to its drives, at the pace of this process so far.
+struct DriveMetrics {
+  double writtenPerDay = 0;   ///< bytes, on all of them
+  double lifeYears = 0;       ///< until they have been written what they are rated; 0: not known
+  bool ratingAssumed = false; ///< the rating is what is usual for drives of that size
+
+  bool operator==(const DriveMetrics&) const = default;
+};
+
 /// The GPU during the step as its driver tells, which counts what everybody does with it. What is not told is absent.
 struct GpuMetrics {
   std::optional<double> utilization; ///< share of the time in which it computed
@@ -77,8 +86,9 @@ struct StepMetrics {
   StallMetrics stalls;
   MemoryMetrics peak;
   MemoryMetrics planned;
-  std::vector<double> passes;    ///< how often each source was gone over, where they are drawn from by weight
-  std::optional<GpuMetrics> gpu; ///< absent where the CPU computes, or where the driver tells nothing
+  std::vector<double> passes;         ///< how often each source was gone over, where they are drawn from by weight
+  std::optional<GpuMetrics> gpu;      ///< absent where the CPU computes, or where the driver tells nothing
+  std::optional<DriveMetrics> drives; ///< absent where no state is on disk
 
   bool operator==(const StepMetrics&) const = default;
 };

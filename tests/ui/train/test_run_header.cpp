@@ -106,6 +106,22 @@ class TestRunHeader : public QObject {
     QVERIFY2(!figures->text().contains("GPU"), qPrintable(figures->text()));
   }
 
+  void saysWhatDrivesAreGiven() {
+    Shown shown;
+    auto* figures = shown.header.findChild<ElidedLabel*>("runFigures");
+    RunEvent first = step(1, 1001, 3), second = step(2, 1002, 3);
+    std::get<StepMetrics>(first.body).drives = DriveMetrics{1536.0 * (1ll << 30), 2.5, true};
+    shown.feed->tell({state(RunState::Running, 0, 1000), first});
+    QVERIFY2(figures->text().contains("written a day") && figures->text().contains("drive life about 2.5 years"),
+             qPrintable(figures->text()));
+    std::get<StepMetrics>(second.body).drives = DriveMetrics{1e30, 0, false}; // a disk that does not wear
+    shown.feed->tell({second});
+    QVERIFY2(figures->text().contains("written a day") && !figures->text().contains("life"),
+             qPrintable(figures->text()));
+    shown.feed->tell({state(RunState::Finished, 3, 1004)});
+    QVERIFY2(!figures->text().contains("written a day"), qPrintable(figures->text()));
+  }
+
   /// What the pace was is no promise while it stands still.
   void aPausedRunHasNoPace() {
     Shown shown;
