@@ -6,7 +6,7 @@
 #include "style/flow_layout.h"
 #include "style/icons.h"
 #include "style/numbers.h"
-#include "train/run_columns.h"
+#include "models/run_columns.h"
 #include "train/run_session.h"
 
 #include <QApplication>

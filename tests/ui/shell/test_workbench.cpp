@@ -7,7 +7,7 @@
 #include "shell/main_window.h"
 #include "shell/start_page.h"
 #include "style/theme.h"
-#include "train/run_columns.h"
+#include "models/run_columns.h"
 #include "train/run_session.h"
 #include "train/train_page.h"
 #include "ui/shell/desk.h"
