@@ -12,6 +12,11 @@ namespace millrace::cli {
 namespace {
 
 constexpr double paceMemory = 0.9; // share of the pace that older steps keep
+constexpr double secondsOfDay = 86400;
+
+std::int64_t over(std::int64_t bytes, double seconds) {
+  return std::llround(static_cast<double>(bytes) / seconds);
+}
 
 /// Samples are indented, so that they stand apart from what the program itself says.
 std::string indented(const std::string& text) {
@@ -112,6 +117,14 @@ std::string RunDisplay::progressText(const StepMetrics& metrics) const {
   if (metrics.totalSteps > 0) text += "/" + formatCount(metrics.totalSteps);
   text += fmt::format("  loss {:.4f}  {} tokens/s", metrics.loss, rate(metrics.tokensPerSecond));
   if (const auto left = secondsLeft(metrics)) text += "  ETA " + formatDuration(*left);
+  for (const LinkMetrics& link : metrics.links)
+    if (link.name == "disk" && metrics.seconds > 0) {
+      const auto daily = static_cast<double>(link.bytesOut) * secondsOfDay / m_secondsPerStep;
+      text +=
+          fmt::format("  disk {}/s in, {}/s out, {} written a day", formatBytes(over(link.bytesIn, metrics.seconds)),
+                      formatBytes(over(link.bytesOut, metrics.seconds)),
+                      formatBytes(static_cast<std::int64_t>(std::min(daily, 9e18))));
+    }
   if (metrics.discarded) text += "  discarded";
   return text;
 }

@@ -85,7 +85,7 @@ class StepBench {
     MILLRACE_TRY(m_trainer, Trainer::create(*m_device, m_pool, m_spec, m_plan, m_options));
     for (std::string& notice : m_device->notices()) report.notes.push_back(std::move(notice));
     ForwardRunner& runner = m_trainer->runner();
-    drawWeights(runner.store(), *runner.streams().copyIn, m_pool, m_spec, 1);
+    MILLRACE_CHECK(drawWeights(runner.store(), *runner.streams().copyIn, m_pool, m_spec, 1));
     m_batches = randomBatches(m_spec, m_plan.shape);
     // The products have memory of their own, beside the limits of what is measured.
     MILLRACE_TRY(const auto other, m_open(m_pool, productBytes(m_products), 0));

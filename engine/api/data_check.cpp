@@ -11,7 +11,7 @@ Status check(FileSystem& files, const Project& project) {
   Log log; // what is passed over is told by the run
   MILLRACE_TRY(const std::vector<SourceFile> sources, findSourceFiles(files, dataSpecOf(project).sources, log));
   MILLRACE_TRY(const Bytes bytes, bytesOf(files, sources));
-  if (bytes == 0) return tl::unexpected<Error>(noDocuments(sources.size(), {}));
+  if (bytes == 0) return tl::unexpected<Error>(noDocuments(sources, {}));
   return {};
 }
 

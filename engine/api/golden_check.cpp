@@ -312,7 +312,7 @@ class Case {
                    normBound);
     }
     trainer.applyPending();
-    compareParameters(trainer);
+    MILLRACE_CHECK(compareParameters(trainer));
 
     double sum = 0;
     std::int64_t targets = 0;
@@ -326,7 +326,7 @@ class Case {
     return {};
   }
 
-  void compareParameters(Trainer& trainer) {
+  Status compareParameters(Trainer& trainer) {
     Checker check(m_result);
     const TensorStore& store = trainer.runner().store();
     std::vector<float> values;
@@ -339,13 +339,15 @@ class Case {
           continue;
         }
         values.resize(static_cast<std::size_t>(tensor.elements));
-        store.read(*trainer.runner().streams().copyOut, b, TensorStore::Quantity::Master, tensor.offset, values);
+        MILLRACE_CHECK(
+            store.read(*trainer.runner().streams().copyOut, b, TensorStore::Quantity::Master, tensor.offset, values));
         ++found;
         const double bound = isKeyBias(tensor.name) ? keyBiasBound : parameterBound;
         check.tensor("after six steps " + tensor.name, values, tensor.shape, print->second, bound, bound);
       }
     m_result.comparisons.push_back(
         {"parameters without a counterpart", static_cast<double>(m_expected.parameters.size() - found), 0});
+    return {};
   }
 
   void greedy(Trainer& trainer) {

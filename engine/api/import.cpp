@@ -4,7 +4,9 @@
 #include "model/config_keys.h"
 #include "model/foreign_models.h"
 #include "model/vocabulary_growth.h"
+#include "run/model_companions.h"
 #include "storage/model_reader.h"
+#include "text/chat_template.h"
 #include "text/tokenizer.h"
 
 #include <fmt/format.h>
@@ -67,7 +69,10 @@ void lookAtTensors(const SafetensorsReader& file, ImportedModel& model) {
 } // namespace
 
 Result<ImportedModel> importModel(FileSystem& files, const Path& folder, const std::optional<Path>& tokenizer) {
-  if (!files.exists(folder)) return badInput(fmt::format("{}: there is no such folder", folder.string()));
+  if (!files.exists(folder))
+    return badInput(fmt::format("{}: there is no such folder; this program downloads nothing: fetch the model's files "
+                                "first",
+                                folder.string()));
   ImportedModel model;
   model.folder = folder;
   MILLRACE_TRY(const ModelSpec spec, readModelConfig(files, folder, &model.warnings));
@@ -93,7 +98,10 @@ Result<ImportedModel> importModel(FileSystem& files, const Path& folder, const s
   problems.notFloats = std::move(tensors.notFloats);
   problems.twice = std::move(tensors.twice);
   MILLRACE_CHECK(lookAtTokenizer(files, tokenizer.value_or(folder / "tokenizer.json"), spec, model));
+  (void)readCompanions(files, folder, folder, model.warnings);
   model.chatTemplate = hasChatTemplate(files, folder);
+  if (model.chatTemplate)
+    if (const auto chat = ChatTemplate::load(files, folder); !chat) model.warnings.push_back(chat.error().message);
   return model;
 }
 

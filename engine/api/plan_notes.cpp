@@ -14,7 +14,7 @@ namespace {
 using Notes = std::vector<std::string>;
 
 /// What this version cannot carry out.
-void addPlanOnly(const Planning& planning, const PlannedStep& step, Notes& notes) {
+void addPlanOnly(const Planning& planning, Notes& notes) {
   if (planning.target().gpu >= 0 && cudaRelease() == 0)
     notes.push_back("plan only: this program was built without CUDA and trains on the CPU; the GPU's times and memory "
                     "are what the plan says of it");
@@ -23,8 +23,6 @@ void addPlanOnly(const Planning& planning, const PlannedStep& step, Notes& notes
   if (planning.target().gpu >= 0 && planning.target().gpus == 1 && gpus > 1)
     notes.push_back(fmt::format("one of {} GPUs is planned with: --gpus {} plans for all", gpus, gpus));
   if (planning.target().gpus > 1) notes.push_back("plan only: training on several GPUs is not part of this version");
-  if (step.memory.total(MemoryTier::Disk) > 0)
-    notes.push_back("plan only: state on NVMe is planned but not yet trained with");
 }
 
 void addRates(const Planning& planning, const StepRates& rates, bool rehearsed, Notes& notes) {
@@ -65,7 +63,7 @@ std::vector<std::string> notesOf(const Planning& planning, const Project& projec
                                  const PlannedStep& step, const StepRates& rates, const PlanReport& report) {
   Notes notes;
   const HardwareProfile& profile = planning.profile();
-  addPlanOnly(planning, step, notes);
+  addPlanOnly(planning, notes);
   addRates(planning, rates, report.time.rehearsed, notes);
   if (report.run.tokens <= 0)
     notes.push_back("how long the run takes cannot be told of training.epochs, since no data is read: give --tokens N");

@@ -1,6 +1,7 @@
 #include "api/plan_outlook.h"
 
 #include "model/blocks.h"
+#include "run/state_drives.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -5,6 +5,7 @@
 #include "model/blocks.h"
 #include "run/device_choice.h"
 #include "run/plan_rates.h"
+#include "run/state_drives.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -137,10 +138,6 @@ GpuFacts leastOf(const std::vector<GpuFacts>& gpus, const std::vector<std::size_
   return least;
 }
 
-bool holds(const std::vector<Path>& directories, const std::string& folder) {
-  return std::find(directories.begin(), directories.end(), Path(folder)) != directories.end();
-}
-
 } // namespace
 
 bool computesOnGpu(const Project& project, const HardwareProfile& profile, int gpus) {
@@ -174,12 +171,8 @@ Result<Planning> Planning::create(FileSystem& files, const Project& project, con
   }
   machine = withRates(files, std::move(machine), project, target.gpu, &planning.m_ratesNotice);
   if (!gpus.empty()) machine.nvidia.gpus[gpus.front()] = leastOf(machine.nvidia.gpus, gpus);
-  for (const DiskFacts& disk : machine.disks)
-    if (!planning.m_checkpointDisk || holds(nvme.directories, planning.m_checkpointDisk->folder))
-      planning.m_checkpointDisk = disk;
-  const auto isNamed = [&](const DiskFacts& disk) { return holds(nvme.directories, disk.folder); };
-  if (std::any_of(machine.disks.begin(), machine.disks.end(), isNamed))
-    std::erase_if(machine.disks, [&](const DiskFacts& disk) { return !isNamed(disk); });
+  planning.m_checkpointDisk = millrace::checkpointDisk(machine, nvme);
+  keepStateDrives(machine, nvme);
   planning.m_usableNow = profile.memory.usable;
   for (const DataSourceSpec& data : project.data.sources)
     for (const Path& path : data.paths)
@@ -216,16 +209,7 @@ std::vector<const DiskFacts*> Planning::stateDrives() const {
 }
 
 bool Planning::checkpointsShareTheDrive() const {
-  if (!m_target.nvme || !m_checkpointDisk) return false;
-  return std::any_of(m_profile.disks.begin(), m_profile.disks.end(), [&](const DiskFacts& disk) {
-    return disk.folder == m_checkpointDisk->folder ||
-           (!disk.mountPoint.empty() && disk.mountPoint == m_checkpointDisk->mountPoint);
-  });
-}
-
-Bytes checkpointDiskBytes(const Project& project, std::int64_t parameters) {
-  const std::int64_t kept = std::max<std::int64_t>(1, project.checkpoint.keep) + (project.checkpoint.keepBest ? 1 : 0);
-  return (kept + 1) * 12 * parameters;
+  return m_target.nvme && m_checkpointDisk && holdsCheckpoints(m_profile, *m_checkpointDisk);
 }
 
 std::string Planning::checkpointShortfall(const Project& project, const ModelSpec& spec, Bytes onDisk) const {
@@ -241,11 +225,8 @@ std::string Planning::checkpointShortfall(const Project& project, const ModelSpe
 
 MemoryLimits Planning::limitsOf(const Project& project, const ModelSpec& spec) const {
   MemoryLimits limits = memoryLimits(project, m_profile, m_target);
-  if (checkpointsShareTheDrive()) {
-    const Bytes checkpoints = checkpointDiskBytes(project, parameterCount(spec));
-    limits.disk.bytes = std::max<Bytes>(0, limits.disk.bytes - checkpoints);
-    limits.disk.origin += fmt::format(", less {} for checkpoints", formatBytes(checkpoints));
-  }
+  if (checkpointsShareTheDrive())
+    limits.disk = besideCheckpoints(std::move(limits.disk), checkpointDiskBytes(project, parameterCount(spec)));
   if (m_target.gpu >= 0) limits = withoutDriver(std::move(limits), driverBytes());
   if (!limits.host.set) limits.host.bytes = std::max<Bytes>(0, limits.host.bytes - programBytes(project, spec));
   return limits;

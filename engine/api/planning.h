@@ -12,9 +12,6 @@
 
 namespace millrace {
 
-/// Of all checkpoints that stand at one time, the one that is being written among them.
-Bytes checkpointDiskBytes(const Project& project, std::int64_t parameters);
-
 /// What came of planning a project.
 struct PlanOutcome {
   MemoryLimits limits;

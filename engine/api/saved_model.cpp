@@ -153,8 +153,8 @@ Status SavedModel::load(FileSystem& files, const Path& folder) {
   } else {
     m_tokenizerAdvice = adviceOnTokenizer(files, folder);
   }
-  readGenerationSettings(files, folder);
   m_companions = readCompanions(files, folder, folder, m_warnings);
+  readGenerationSettings();
   MILLRACE_TRY(ModelReader reader, ModelReader::open(files, folder, m_spec));
   m_weights = std::make_shared<const ModelReader>(std::move(reader));
   // Files that are open stay whole; of those that were looked for by name some may have been gone already.
@@ -162,15 +162,16 @@ Status SavedModel::load(FileSystem& files, const Path& folder) {
   return {};
 }
 
-/// Chat models name the tokens that end an answer here, and often not in their config. A broken file is no reason not
-/// to use the model.
-void SavedModel::readGenerationSettings(FileSystem& files, const Path& folder) {
-  const Path path = folder / "generation_config.json";
-  if (!files.exists(path)) return;
-  const auto json = readJsonFile(files, path, MiB);
+/// Chat models name the tokens that end an answer here, and often not in their config. A broken file, which is not
+/// among the companions, is no reason not to use the model.
+void SavedModel::readGenerationSettings() {
+  const auto settings = std::find_if(m_companions.begin(), m_companions.end(),
+                                     [](const CheckpointFile& file) { return file.name == "generation_config.json"; });
+  if (settings == m_companions.end()) return;
+  const std::string path = (m_folder / settings->name).string();
+  const auto json = parseJson(settings->text, path);
   if (!json || !json->is_object()) {
-    m_warnings.push_back(
-        fmt::format("{}; it is not used", json ? path.string() + ": is no object" : json.error().message));
+    m_warnings.push_back(json ? path + ": is no object; it is not used" : json.error().message);
     return;
   }
   const Json ends = json->value("eos_token_id", Json());

@@ -43,7 +43,7 @@ class SavedModel {
   SavedModel() = default;
   Status loadOfRun(FileSystem& files, const ModelChoice& choice);
   Status load(FileSystem& files, const Path& folder);
-  void readGenerationSettings(FileSystem& files, const Path& folder);
+  void readGenerationSettings();
 
   Path m_folder;
   ModelSpec m_spec;

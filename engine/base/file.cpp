@@ -1,5 +1,7 @@
 #include "base/file.h"
 
+#include "base/page_memory.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -13,19 +15,6 @@
 namespace millrace {
 
 namespace {
-
-std::string errorText(int code) {
-  return std::error_code(code, std::generic_category()).message();
-}
-
-tl::unexpected<Error> systemError(const Path& path, std::string_view action, int code) {
-  ErrorKind kind = ErrorKind::Failed;
-  if (code == ENOSPC || code == EDQUOT) kind = ErrorKind::OutOfSpace;
-  if (code == ENOENT || code == EACCES || code == EISDIR || code == ENOTDIR || code == ENAMETOOLONG || code == ELOOP ||
-      code == EROFS)
-    kind = ErrorKind::BadInput;
-  return failure(kind, fmt::format("{}: cannot {}: {}", path.string(), action, errorText(code)));
-}
 
 /// The system would take the name to end there.
 bool hasNul(const Path& path) {
@@ -85,17 +74,52 @@ class LocalFile final : public File {
     return {};
   }
 
+  Status allocate(Bytes size) override {
+    for (;;) {
+      if (::fallocate(m_descriptor, 0, 0, size) == 0) return {};
+      if (errno == EINTR) continue;
+      if (errno != EOPNOTSUPP) return systemError(m_path, fmt::format("reserve {}", formatBytes(size)), errno);
+      return writeZeros(size);
+    }
+  }
+
   Status sync() override {
     if (::fsync(m_descriptor) != 0) return systemError(m_path, "flush to the disk", errno);
     return {};
   }
 
+  int descriptor() const override { return m_descriptor; }
+
  private:
+  /// Behind what is there, for file systems that reserve nothing. Pages, since the file may be open for direct access.
+  Status writeZeros(Bytes size) {
+    constexpr Bytes piece = 256 * KiB;
+    MILLRACE_TRY(Bytes at, this->size()); // the rest of its last page is there, and zero
+    const PageMemory zeros = allocatePages(piece);
+    if (!zeros) return failed(fmt::format("{}: no memory to reserve room with", m_path.string()));
+    std::memset(zeros.get(), 0, static_cast<std::size_t>(piece));
+    for (at = alignUp(at, pageBytes); at < size; at += piece) {
+      const Bytes part = std::min(piece, alignUp(size - at, pageBytes));
+      MILLRACE_CHECK(write({zeros.get(), static_cast<std::size_t>(part)}, at));
+    }
+    return {};
+  }
+
   Path m_path;
   int m_descriptor;
 };
 
 } // namespace
+
+tl::unexpected<Error> systemError(const Path& path, std::string_view action, int code) {
+  ErrorKind kind = ErrorKind::Failed;
+  if (code == ENOSPC || code == EDQUOT) kind = ErrorKind::OutOfSpace;
+  if (code == ENOENT || code == EACCES || code == EISDIR || code == ENOTDIR || code == ENAMETOOLONG || code == ELOOP ||
+      code == EROFS)
+    kind = ErrorKind::BadInput;
+  return failure(kind, fmt::format("{}: cannot {}: {}", path.string(), action,
+                                   std::error_code(code, std::generic_category()).message()));
+}
 
 Result<std::unique_ptr<File>> LocalFileSystem::open(const Path& path, OpenMode mode) {
   if (hasNul(path)) return badInput(fmt::format("{}: a NUL character is in the name", path.c_str()));
@@ -122,6 +146,7 @@ Result<std::unique_ptr<File>> LocalFileSystem::open(const Path& path, OpenMode m
     return badInput(fmt::format("{}: is a {}, expected a file", path.string(),
                                 S_ISDIR(info.st_mode) ? "folder" : "device, pipe or socket"));
   }
+  ::fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK); // io_uring would say "try again" where it can wait
   return std::make_unique<LocalFile>(path, descriptor);
 }
 

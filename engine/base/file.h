@@ -11,13 +11,15 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace millrace {
 
 using Path = std::filesystem::path;
 
-/// An open file. Closing happens in the destructor. One thread at a time, except that concurrent reads are allowed.
+/// An open file. Closing happens in the destructor. One thread at a time, except that reads, and writes of disjoint
+/// ranges within the file's size, may go on at once.
 class File {
  public:
   virtual ~File() = default;
@@ -29,8 +31,14 @@ class File {
   /// When its contents were last changed, nanoseconds since 1970.
   virtual Result<std::int64_t> modified() const = 0;
   virtual Status truncate(Bytes size) = 0;
+  /// Room on the disk for bytes [0, size), which is then the least size of the file; new bytes read as zeros.
+  /// OutOfSpace when there is none; part of the room may have been taken then.
+  virtual Status allocate(Bytes size) = 0;
   /// Data and metadata on stable storage when it returns.
   virtual Status sync() = 0;
+  /// What the system knows the open file by, for its asynchronous calls and locks; -1: there is no such thing, all must
+  /// go through this object. Not to be closed.
+  virtual int descriptor() const { return -1; }
 };
 
 enum class OpenMode {
@@ -75,6 +83,9 @@ class LocalFileSystem final : public FileSystem {
   bool isDirectory(const Path& path) override;
   Result<Bytes> freeSpace(const Path& path) override;
 };
+
+/// The error of a system call on the path that set errno to `code`: "PATH: cannot ACTION: ...".
+tl::unexpected<Error> systemError(const Path& path, std::string_view action, int code);
 
 /// The whole file as text; refuses files above the limit (hostile or mistaken input), naming both sizes.
 Result<std::string> readTextFile(FileSystem& files, const Path& path, Bytes limit = 64 * MiB);

@@ -10,6 +10,10 @@ std::uint64_t hash64(std::string_view bytes, std::uint64_t seed) {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
 }
 
+std::uint64_t hash64(std::span<const std::byte> bytes) {
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
 struct Hasher128::State {
   XXH3_state_t xxh;
 };

@@ -12,6 +12,7 @@ namespace millrace {
 
 /// XXH3-64 of the bytes.
 std::uint64_t hash64(std::string_view bytes, std::uint64_t seed = 0);
+std::uint64_t hash64(std::span<const std::byte> bytes);
 
 /// Streaming XXH3-128. Not thread-safe.
 class Hasher128 {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <unordered_set>
 
 namespace millrace {
 
@@ -20,33 +21,37 @@ std::string typeName(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Refuses deep nesting and duplicate keys before a value tree exists.
-class Guard final : public nlohmann::json_sax<Json> {
+/// Makes the tree. Refuses deep nesting and duplicate keys, which it looks for in a set: Json keeps its keys in a list,
+/// and its own parser looks through that for each of them.
+class Builder final : public nlohmann::json_sax<Json> {
  public:
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t&) override { return true; }
-  bool string(string_t&) override { return true; }
-  bool binary(binary_t&) override { return true; }
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(number_integer_t value) override { return put(value); }
+  bool number_unsigned(number_unsigned_t value) override { return put(value); }
+  bool number_float(number_float_t value, const string_t&) override { return put(value); }
+  bool string(string_t& value) override { return put(std::move(value)); }
+  bool binary(binary_t&) override { return false; } // JSON text has none
   bool start_object(std::size_t) override {
     m_keys.emplace_back();
-    return enter();
+    return enter(Json::object());
   }
   bool key(string_t& name) override {
-    if (m_keys.back().insert(name).second) return true;
-    problem = fmt::format("the key '{}' appears twice in one object", name);
-    return false;
+    if (!m_keys.back().insert(name).second) {
+      problem = fmt::format("the key '{}' appears twice in one object", name);
+      return false;
+    }
+    m_key = std::move(name);
+    return true;
   }
   bool end_object() override {
     m_keys.pop_back();
-    --m_depth;
+    m_open.pop_back();
     return true;
   }
-  bool start_array(std::size_t) override { return enter(); }
+  bool start_array(std::size_t) override { return enter(Json::array()); }
   bool end_array() override {
-    --m_depth;
+    m_open.pop_back();
     return true;
   }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
@@ -57,17 +62,42 @@ class Guard final : public nlohmann::json_sax<Json> {
     return false;
   }
 
+  Json root;
   std::string problem;
   std::optional<std::size_t> place;
 
  private:
-  bool enter() {
-    if (++m_depth <= 128) return true;
-    problem = "nested deeper than 128 levels";
-    return false;
+  using Members = std::vector<std::pair<const std::string, Json>>; // what an object of Json is
+
+  Json* add(Json value) {
+    if (m_open.empty()) {
+      root = std::move(value);
+      return &root;
+    }
+    Json& parent = *m_open.back(); // which does not move while it is open
+    if (parent.is_array()) {
+      parent.push_back(std::move(value));
+      return &parent.back();
+    }
+    Members& members = *parent.get_ptr<Json::object_t*>();
+    return &members.emplace_back(std::move(m_key), std::move(value)).second;
   }
-  int m_depth = 0;
-  std::vector<std::set<std::string>> m_keys;
+  bool put(Json value) {
+    add(std::move(value));
+    return true;
+  }
+  bool enter(Json value) {
+    if (m_open.size() >= 128) {
+      problem = "nested deeper than 128 levels";
+      return false;
+    }
+    m_open.push_back(add(std::move(value)));
+    return true;
+  }
+
+  std::vector<Json*> m_open;
+  std::vector<std::unordered_set<std::string>> m_keys;
+  std::string m_key;
 };
 } // namespace
 
@@ -77,14 +107,10 @@ Result<Json> parseJson(std::string_view text, const std::string& source, std::op
     if (faultByte) *faultByte = nul;
     return badInput(fmt::format("{}: not valid JSON at byte {}: a NUL byte", source, nul));
   }
-  Guard guard;
-  if (!Json::sax_parse(text.begin(), text.end(), &guard)) {
-    if (faultByte) *faultByte = guard.place;
-    return badInput(fmt::format("{}: {}", source, guard.problem));
-  }
-  Json value = Json::parse(text.begin(), text.end(), nullptr, false);
-  if (value.is_discarded()) return badInput(fmt::format("{}: not valid JSON", source));
-  return value;
+  Builder builder;
+  if (Json::sax_parse(text.begin(), text.end(), &builder)) return std::move(builder.root);
+  if (faultByte) *faultByte = builder.place;
+  return badInput(fmt::format("{}: {}", source, builder.problem));
 }
 
 Result<Json> readJsonFile(FileSystem& files, const Path& path, Bytes limit) {
@@ -248,9 +274,10 @@ Status JsonReader::finish() const {
   for (const auto& [key, value] : m_object.items()) {
     if (m_known.count(key)) continue;
     const auto nearest = nearestWord(key, {m_known.begin(), m_known.end()});
-    return badInput(fmt::format("{}: {} is not a known key{}", m_source, path(key),
-                                nearest ? fmt::format("; did you mean {}?", path(*nearest)) : std::string()),
-                    path(key));
+    const std::string help = nearest           ? fmt::format("; did you mean {}?", path(*nearest))
+                             : m_known.empty() ? ""
+                                               : fmt::format("; known here: {}", fmt::join(m_known, ", "));
+    return badInput(fmt::format("{}: {} is not a known key{}", m_source, path(key), help), path(key));
   }
   return {};
 }

@@ -172,7 +172,8 @@ Status Dataset::waitUntilComplete(const DataProgressCallback& progress) const {
   if (all.trainingTargets == 0)
     return badInput("no training data: none of the tokens is learnt from; check the data's format and masking");
   if (all.validationDocuments == 0 && m_validationFraction > 0)
-    m_log->warning("none of the {} documents is held back for validation: there are too few for a fraction of {}",
+    m_log->warning("none of the {} documents is held back for validation: there are too few different ones for a "
+                   "fraction of {}",
                    formatCount(all.documents), m_validationFraction);
   tellCounts(*m_log, all.met);
   return {};

@@ -97,7 +97,7 @@ Status SeriesTokenizer::make(const std::function<bool()>& stop) {
     place.next = {m_task.sources.size(), 0};
   }
   if (writer.documents() == 0)
-    return tl::unexpected<Error>(noDocuments(m_task.sources.size(), place.counts, m_stream->records().otherSets()));
+    return tl::unexpected<Error>(noDocuments(m_task.sources, place.counts, m_stream->records().otherSets()));
   MILLRACE_CHECK(checkSources(std::min<std::size_t>(place.next.file, m_task.sources.size() - 1)));
   MILLRACE_CHECK(writer.finish(place, sets.names()));
   m_made.push_back(path);

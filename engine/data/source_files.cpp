@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 #include <fnmatch.h>
 #include <optional>
+#include <set>
 
 namespace millrace {
 
@@ -51,6 +52,7 @@ class Finder {
   /// Expands parts[at...] below `base`.
   Status expand(const Path& base, const std::vector<std::string>& parts, std::size_t at, int depth) {
     if (depth > deepestFolder) return {};
+    if (!m_expanded.emplace(base.native(), at).second) return {}; // several ** come to the same place in many ways
     if (at == parts.size()) return m_files.isDirectory(base) ? folder(base, depth) : offer(base);
     const std::string& part = parts[at];
     if (!isPattern(part)) {
@@ -59,7 +61,7 @@ class Finder {
     }
     if (!m_files.isDirectory(base.empty() ? Path(".") : base)) return {};
     MILLRACE_TRY(const auto names, m_files.list(base.empty() ? Path(".") : base));
-    if (part == "**") MILLRACE_CHECK(expand(base, parts, at + 1, depth + 1));
+    if (part == "**") MILLRACE_CHECK(expand(base, parts, at + 1, depth));
     for (const std::string& name : names) {
       if (name.starts_with('.') && !part.starts_with('.')) continue;
       const Path next = base / name;
@@ -111,6 +113,7 @@ class Finder {
   const SourcePattern& m_source;
   Log& m_log;
   std::vector<SourceFile>& m_found;
+  std::set<std::pair<std::string, std::size_t>> m_expanded; ///< places, and from which part on they were expanded
 };
 
 } // namespace
@@ -168,7 +171,8 @@ Result<Bytes> bytesOf(FileSystem& files, const std::vector<SourceFile>& sources)
   return total;
 }
 
-Error noDocuments(std::size_t files, const CachedCounts& counts, const std::vector<std::string>& otherSets) {
+Error noDocuments(std::span<const SourceFile> files, const CachedCounts& counts,
+                  const std::vector<std::string>& otherSets) {
   const ConversationCounts& chats = counts.conversations;
   if (chats.nothingLearnt > 0)
     return {ErrorKind::BadInput,
@@ -185,8 +189,13 @@ Error noDocuments(std::size_t files, const CachedCounts& counts, const std::vect
         ErrorKind::BadInput,
         fmt::format("no data: {} rows are all of other sets than data.sources.sets asks for; the sets found are: {}",
                     counts.otherSets, fmt::join(otherSets, ", "))};
-  return {ErrorKind::BadInput, fmt::format("no data: {} files hold no document ({} empty, {} unusable rows)", files,
-                                           counts.emptyDocuments, counts.badRows)};
+  const std::string names =
+      files.empty()
+          ? "no file"
+          : files.front().path.string() +
+                (files.size() > 1 ? fmt::format(" and {} more files", formatCount(std::ssize(files) - 1)) : "");
+  return {ErrorKind::BadInput, fmt::format("no data: there is no document in {} ({} empty, {} unusable rows)", names,
+                                           formatCount(counts.emptyDocuments), formatCount(counts.badRows))};
 }
 
 } // namespace millrace

@@ -5,6 +5,8 @@
 #include "data/data_spec.h"
 #include "data/token_shard.h"
 
+#include <span>
+
 namespace millrace {
 
 /// How a file is cut into records.
@@ -33,6 +35,7 @@ std::string fingerprintOf(const SourceFile& source);
 Result<Bytes> bytesOf(FileSystem& files, const std::vector<SourceFile>& sources);
 
 /// That so many files hold nothing to learn from, and why; otherSets: names of sets that were not asked for.
-Error noDocuments(std::size_t files, const CachedCounts& counts, const std::vector<std::string>& otherSets = {});
+Error noDocuments(std::span<const SourceFile> files, const CachedCounts& counts,
+                  const std::vector<std::string>& otherSets = {});
 
 } // namespace millrace

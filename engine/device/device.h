@@ -20,8 +20,8 @@ class Kernels;
 enum class DeviceKind { Cpu, Cuda };
 enum class MemorySpace { Device, Host }; ///< Host: memory that this device copies from at full speed (pinned, on a GPU)
 
-/// Owned memory, zero-filled at allocation, aligned to operandAlignment. Move-only; freed in the destructor, which must
-/// come before the device's.
+/// Owned memory, zero-filled at allocation, aligned to operandAlignment and on the host to pages. Move-only; freed in
+/// the destructor, which must come before the device's.
 class Buffer {
  public:
   class Owner {

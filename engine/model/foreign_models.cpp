@@ -175,9 +175,15 @@ std::string adviceOnWeights(FileSystem& files, const Path& folder) {
   for (const char* ending : {".gguf", ".h5", ".msgpack", ".onnx"})
     if (const std::string name = firstEndingWith(names, ending); !name.empty())
       return fmt::format("; {} {}", name, foreignFile(name));
-  if (const std::string name = firstEndingWith(names, ".safetensors"); !name.empty())
-    return fmt::format("; {} is there: rename it, if it is the whole model", name);
-  return "";
+  if (files.isDirectory(folder / "snapshots"))
+    return "; it is a model's folder in Hugging Face's cache: give the folder below its snapshots";
+  const std::string name = firstEndingWith(names, ".safetensors");
+  if (name.empty()) return "";
+  return files.exists(folder / "config.json")
+             ? fmt::format("; {} is there: rename it to model.safetensors, if it is the whole model", name)
+             : fmt::format("; {} is there, which alone does not say what model it is of: put the model's config.json "
+                           "beside it",
+                           name);
 }
 
 std::string adviceOnTokenizer(FileSystem& files, const Path& folder) {

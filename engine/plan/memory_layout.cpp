@@ -14,6 +14,23 @@ using enum MemoryTier;
 /// What is on disk passes through host memory in pieces, of which so many are under way at one time.
 constexpr int diskBuffers = 3;
 constexpr Bytes diskPiece = 64 * MiB;
+/// Pieces of a plane begin where a transfer may, whether an element takes two bytes there or four; and where planes
+/// follow each other in a buffer, each begins on a page.
+constexpr std::int64_t diskPieceStep = 512 * 1024;
+constexpr std::int64_t diskPageElements = 4096 / 2;
+
+/// Buffers for blocks of which so many bytes an element pass through at once: how large, and how many pieces there are.
+struct DiskBuffers {
+  Bytes bytes = 0;
+  std::int64_t pieces = 0;
+  void take(std::int64_t count, std::int64_t elements, Bytes bytesPerElement) {
+    if (bytesPerElement == 0) return;
+    const std::int64_t most = diskPiece / bytesPerElement / diskPieceStep * diskPieceStep;
+    const std::int64_t piece = std::min(most, alignUp(elements, diskPageElements));
+    bytes = std::max(bytes, piece * bytesPerElement);
+    pieces += count * ((elements + piece - 1) / piece);
+  }
+};
 
 /// Elements in an update slot: enough that copies of it run at full speed.
 constexpr std::int64_t updatePiece = 4 << 20;
@@ -192,34 +209,34 @@ void MemoryLayout::visitUpdateSlots(const HomeCounts& counts, const Add& add) co
     add([&] { return name::updateSlot(slot); }, Device, MemoryCategory::UpdateSlots, elements * updateSlotBytes);
 }
 
-/// Buffers in host memory of units with planes on disk: weights on their way to the device, gradients on their way
-/// to the disk, state while AdamW works on it. Each is large enough for any of these units.
+/// Buffers in host memory of blocks with planes on disk: weights on their way to the device, gradients on their way to
+/// the disk and back between groups, state while AdamW works on it. Each is large enough for a piece of any of them.
 template <class Add>
 void MemoryLayout::visitDiskBuffers(const HomeCounts& counts, const Add& add) const {
-  std::int64_t streamed = 0, streamedElements = 0, updated = 0;
-  Bytes state = 0;
-  const auto take = [&](const StreamUnit& unit, BlockKind kind, UnitHome home, std::int64_t count) {
+  DiskBuffers weights, gradients, state;
+  const auto take = [&](const StreamUnit& unit, UnitHome home, std::int64_t count) {
     if (count == 0 || !onDisk(home)) return;
-    const bool all = home == UnitHome::Disk;
-    updated += count;
-    state = std::max(state, unit.elements * (updateBytes() + (all ? m_shape.weightBytes() + waitingBytes(kind) : 0)));
-    if (!all) return;
-    streamed += count;
-    streamedElements = std::max(streamedElements, unit.elements);
+    for (const std::size_t b : unit.blocks) {
+      const BlockSpec& block = blocks()[b];
+      if (isTable(block)) continue;
+      const Bytes waiting = waitingBytes(block.kind);
+      const bool all = home == UnitHome::Disk;
+      state.take(count, block.elements, updateBytes() + (all ? m_shape.weightBytes() + waiting : 0));
+      if (!all) continue;
+      weights.take(count, block.elements, m_shape.weightBytes());
+      gradients.take(count, block.elements, m_shape.group < m_shape.microBatches ? 4 : waiting);
+    }
   };
-  for (const UnitHome home : {UnitHome::MomentsOnDisk, UnitHome::Disk})
-    take(units().front(), BlockKind::Mlp, home, counts[home]);
-  take(units().back(), BlockKind::Head, counts.head, 1);
-  const auto buffers = [&](std::int64_t units, Bytes bytes, std::string (*naming)(int)) {
-    const Bytes piece = std::min(bytes, diskPiece);
-    const std::int64_t pieces = units * ((bytes + diskPiece - 1) / diskPiece);
-    for (int i = 0; i < std::min<std::int64_t>(diskBuffers, pieces); ++i)
-      add([&] { return naming(i); }, Host, MemoryCategory::Staging, piece);
+  for (const UnitHome home : {UnitHome::MomentsOnDisk, UnitHome::Disk}) take(units().front(), home, counts[home]);
+  take(units().back(), counts.head, 1);
+  const auto buffers = [&](const DiskBuffers& what, std::string (*naming)(int)) {
+    for (int i = 0; i < std::min<std::int64_t>(diskBuffers, what.pieces); ++i)
+      add([&] { return naming(i); }, Host, MemoryCategory::Staging, what.bytes);
   };
-  buffers(streamed, streamedElements * m_shape.weightBytes(), &name::diskWeights);
+  buffers(weights, &name::diskWeights);
   if (!m_shape.training) return;
-  if (m_shape.clip != ClipMode::Off) buffers(streamed, streamedElements * 4, &name::diskGradients);
-  buffers(updated, state, &name::diskState);
+  buffers(gradients, &name::diskGradients);
+  buffers(state, &name::diskState);
 }
 
 template <class Add>

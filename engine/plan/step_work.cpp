@@ -124,8 +124,9 @@ void StepCount::addUnits(StepWork& work, const StreamUnit& unit, UnitHome home, 
     const BlockSpec& block = m_layout.blocks()[b];
     const double ofBlock = count * static_cast<double>(block.elements);
     const auto bytes = static_cast<double>(m_layout.waitingBytes(block.kind));
-    if (block.kind != BlockKind::Embedding) updated += ofBlock;
     leaves += ofBlock * (bytes == 2 ? 2 : 4);
+    if (block.kind == BlockKind::Embedding) continue;
+    updated += ofBlock;
     waiting += ofBlock * bytes;
   }
   if (home == UnitHome::Device) {
@@ -146,10 +147,11 @@ void StepCount::addUnits(StepWork& work, const StreamUnit& unit, UnitHome home, 
   if (home != UnitHome::Disk) return;
   update.diskRead += updated * weights + waiting;
   update.diskWrite += updated * weights;
-  work.backward.diskWrite += waiting + (m_groups - 1) * elements * 4;
-  work.backward.diskRead += m_groups * elements * weights + (m_groups - 1) * elements * 4;
-  // The first forward takes the weights from the update that ran just ahead of it.
-  work.forward.diskRead += (m_groups - (work.updatesInForward ? 1 : 0)) * elements * weights;
+  work.backward.diskWrite += waiting + (m_groups - 1) * updated * 4;
+  work.backward.diskRead += (m_groups - 1) * updated * 4;
+  // The head has its place on the device, which it keeps from group to group.
+  work.backward.diskRead += (unit.isHead() ? 1 : m_groups) * updated * weights;
+  if (!unit.isHead()) work.forward.diskRead += m_groups * updated * weights;
 }
 
 /// Embedding rows and their gradients on their way, and the tables' updates.

@@ -1,11 +1,11 @@
 #include "probe/disk_rates.h"
 
 #include "base/mutex.h"
+#include "base/page_memory.h"
 #include "base/random.h"
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
 #include <optional>
@@ -15,14 +15,6 @@
 namespace millrace {
 
 namespace {
-
-/// O_DIRECT wants memory, offsets and lengths in multiples of this.
-constexpr std::size_t pageBytes = 4096;
-
-struct FreeMemory {
-  void operator()(std::byte* memory) const { std::free(memory); }
-};
-using PageMemory = std::unique_ptr<std::byte, FreeMemory>;
 
 /// One thread's part: files are for one thread at a time.
 struct Worker {
@@ -102,7 +94,7 @@ class DiskProbe {
     Random random(1, "disk");
     const auto size = static_cast<std::size_t>(m_options.request);
     for (Worker& worker : m_workers) {
-      worker.memory.reset(static_cast<std::byte*>(std::aligned_alloc(pageBytes, size)));
+      worker.memory = allocatePages(m_options.request);
       if (!worker.memory) return failure(ErrorKind::DoesNotFit, "no memory to measure a disk with");
       worker.buffer = {worker.memory.get(), size};
       for (std::size_t at = 0; at < size; at += sizeof(std::uint64_t)) {
@@ -157,7 +149,7 @@ class DiskProbe {
 
 Result<DiskMeasurement> measureDisk(FileSystem& files, const Path& folder, const DiskProbeOptions& options,
                                     const ProbeClock& clock) {
-  if (options.threads < 1 || options.request < 1 || options.request % static_cast<Bytes>(pageBytes) != 0)
+  if (options.threads < 1 || options.request < 1 || options.request % pageBytes != 0)
     return badInput(fmt::format("a disk's measurement by {} threads in requests of {} bytes: expected 1 or more, and a "
                                 "multiple of {}",
                                 options.threads, options.request, pageBytes));

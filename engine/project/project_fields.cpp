@@ -184,6 +184,8 @@ void addMemory(FieldTable& table, const MemoryConfig& memory) {
   table.add(basic, "memory.nvme.directories", FieldKind::Folders,
             "Folders, one a drive, where state may live that memory has no room for.");
   table.bytes(basic, "memory.nvme.limit", memory.nvme.limit, 0, "Of each drive, to use at most; 0: what is free.");
+  table.bytes(advanced, "memory.nvme.shard_size", memory.nvme.shardSize, NvmeConfig::leastShardSize,
+              "Of the files that state is kept in there.");
 }
 
 void addDuringTheRun(FieldTable& table, const Project& project) {

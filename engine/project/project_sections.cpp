@@ -195,6 +195,10 @@ Result<MemoryConfig> readMemorySection(const Json& section, const SectionContext
     nvmeReader.problem("directories", fmt::format("is {}, expected a list of folders", directories.type_name()));
   }
   memory.nvme.limit = nvmeReader.bytes("limit", memory.nvme.limit);
+  memory.nvme.shardSize = nvmeReader.bytes("shard_size", memory.nvme.shardSize);
+  if (memory.nvme.shardSize < NvmeConfig::leastShardSize)
+    nvmeReader.problem("shard_size", fmt::format("is {}, expected {} or more", formatBytes(memory.nvme.shardSize),
+                                                 formatBytes(NvmeConfig::leastShardSize)));
   MILLRACE_CHECK(nvmeReader.finish());
   return memory;
 }

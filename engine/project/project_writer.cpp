@@ -93,7 +93,10 @@ Json projectToJson(const Project& project) {
   json["memory"] = {{"vram_limit", project.memory.vramLimit},
                     {"ram_limit", project.memory.ramLimit},
                     {"placement", word(placementWords, project.memory.placement)},
-                    {"nvme", {{"directories", std::move(directories)}, {"limit", project.memory.nvme.limit}}}};
+                    {"nvme",
+                     {{"directories", std::move(directories)},
+                      {"limit", project.memory.nvme.limit},
+                      {"shard_size", project.memory.nvme.shardSize}}}};
   json["checkpoint"] = {{"every", project.checkpoint.every},
                         {"every_minutes", project.checkpoint.everyMinutes},
                         {"keep", project.checkpoint.keep},

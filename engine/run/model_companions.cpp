@@ -1,5 +1,7 @@
 #include "run/model_companions.h"
 
+#include "base/json_reader.h"
+
 #include <array>
 #include <fmt/format.h>
 
@@ -30,10 +32,12 @@ std::vector<CheckpointFile> readCompanions(FileSystem& files, const Path& tokeni
       const Path path = folder / name;
       if (!files.exists(path) || files.isDirectory(path)) continue;
       auto text = readTextFile(files, path, companionLimit);
+      if (text && Path(name).extension() == ".json")
+        if (auto json = parseJson(*text, path.string()); !json) text = tl::unexpected<Error>(json.error());
       if (text)
         found.push_back({name, std::move(*text)});
       else
-        warnings.push_back(fmt::format("{}; it is left out of checkpoints and exports", text.error().message));
+        warnings.push_back(fmt::format("{}; it is not used, and left out of checkpoints and exports", text.error().message));
     }
   };
   take(tokenizerFolder, ofTokenizer);

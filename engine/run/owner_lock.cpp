@@ -1,9 +1,9 @@
 #include "run/owner_lock.h"
 
+#include "base/file_lock.h"
 #include "base/json_reader.h"
 #include "base/mutex.h"
 #include "run/descriptor.h"
-#include "run/file_lock.h"
 #include "run/metrics_json.h"
 
 #include <cerrno>

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "base/file.h"
+#include "base/process_identity.h"
 #include "engine/run_event.h"
 #include "run/descriptor.h"
-#include "run/process_identity.h"
 
 #include <memory>
 #include <optional>

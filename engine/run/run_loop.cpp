@@ -259,6 +259,19 @@ RunLoop::Use RunLoop::use() const {
   return {streams.compute->use(), streams.copyIn->use(), m_run.trainer->busUse() - m_run.trainer->updatesBusUse()};
 }
 
+LinkMetrics RunLoop::diskSinceLastStep() {
+  const DiskUse now = m_run.disk->use();
+  const DiskUse before = std::exchange(m_diskBefore, now);
+  const bool measured = m_run.rates.measured;
+  return {"disk",
+          now.read.bytes - before.read.bytes,
+          now.write.bytes - before.write.bytes,
+          now.read.seconds - before.read.seconds,
+          now.write.seconds - before.write.seconds,
+          measured ? m_run.rates.diskRead : 0,
+          measured ? m_run.rates.diskWrite : 0};
+}
+
 StepMetrics RunLoop::metricsOf(const StepOutcome& outcome, double seconds, double rate, const Use& before) {
   StepMetrics metrics;
   metrics.step = m_run.state.step;
@@ -286,6 +299,7 @@ StepMetrics RunLoop::metricsOf(const StepOutcome& outcome, double seconds, doubl
   const bool measured = m_run.rates.measured;
   metrics.links.push_back({"device", moved.in, moved.out, moved.secondsIn, moved.secondsOut,
                            measured ? m_run.rates.in : 0, measured ? m_run.rates.out : 0});
+  if (m_run.disk) metrics.links.push_back(diskSinceLastStep());
   const auto stalled = [](const StreamUse& now, const StreamUse& then, Stall cause) {
     const auto i = static_cast<std::size_t>(cause);
     return now.stallSeconds[i] - then.stallSeconds[i];

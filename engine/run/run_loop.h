@@ -85,6 +85,8 @@ class RunLoop {
     BusUse bus; ///< without updates that run on the device for the host
   };
   Use use() const;
+  /// All that was read and written, by evaluations and checkpoints too: it wears the drives.
+  LinkMetrics diskSinceLastStep();
   /// before: use() when the step began.
   StepMetrics metricsOf(const StepOutcome& outcome, double seconds, double learningRate, const Use& before);
   bool due(std::int64_t every) const { return every > 0 && m_run.state.step % every == 0; }
@@ -117,6 +119,7 @@ class RunLoop {
   // Updates go on when their step has ended, and count from one step's figures to the next's.
   double m_optimizerBefore = 0;
   BusUse m_updatesBefore;
+  DiskUse m_diskBefore;
   std::optional<double> m_correction; ///< measured over predicted time of the steps so far
 };
 

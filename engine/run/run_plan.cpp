@@ -41,13 +41,19 @@ MemoryLimits limitsOnGpu(const Project& project, const TierBudgets& budgets, std
   return limits;
 }
 
-/// Each file system counts once, however many of its folders are named.
+/// Each file system counts once, however many of its folders are named. State is dealt out to the folders in equal
+/// parts, so that the one with the least room decides for all.
 MemoryLimit diskLimit(const HardwareProfile& profile, const TierBudgets& budgets, const TierOverrides& overrides) {
   MemoryLimit limit;
+  const auto folders = static_cast<Bytes>(budgets.disks.size());
   for (std::size_t i = 0; i < budgets.disks.size(); ++i) {
-    if (budgets.sameDisk[i] != static_cast<int>(i)) continue;
+    const auto first = static_cast<int>(i);
+    if (budgets.sameDisk[i] != first) continue;
     const TierBudget& budget = budgets.disks[i];
-    limit.bytes += budget.overridden ? std::min(budget.bytes, budget.free) : budget.bytes; // never more than there is
+    const Bytes mayTake = budget.overridden ? std::min(budget.bytes, budget.free) : budget.bytes; // never more than is
+    const auto sharing = static_cast<Bytes>(std::count(budgets.sameDisk.begin(), budgets.sameDisk.end(), first));
+    const Bytes forAll = sharing == folders ? mayTake : mayTake / sharing * folders;
+    limit.bytes = limit.origin.empty() ? forAll : std::min(limit.bytes, forAll);
     limit.free += budget.free;
     limit.set = limit.set || budget.overridden;
     limit.origin +=
@@ -65,6 +71,12 @@ MemoryLimits memoryLimits(const Project& project, const HardwareProfile& profile
                                        : limitsOnGpu(project, budgets, static_cast<std::size_t>(target.gpu));
   if (target.nvme) limits.disk = diskLimit(profile, budgets, target.budgets);
   return limits;
+}
+
+MemoryLimit besideCheckpoints(MemoryLimit disk, Bytes checkpoints) {
+  disk.bytes = std::max<Bytes>(0, disk.bytes - checkpoints);
+  disk.origin += fmt::format(", less {} for checkpoints", formatBytes(checkpoints));
+  return disk;
 }
 
 std::int64_t computeThreads(const Project& project, const HardwareProfile& profile) {

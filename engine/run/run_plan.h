@@ -35,6 +35,9 @@ struct MemoryLimits {
 /// of its own: its device memory is a part of RAM, half of what may be taken when the project does not say.
 MemoryLimits memoryLimits(const Project& project, const HardwareProfile& profile, const PlanTarget& target = {});
 
+/// The disk's limit where checkpoints take so much of the same disk.
+MemoryLimit besideCheckpoints(MemoryLimit disk, Bytes checkpoints);
+
 /// Of the host that compute.
 std::int64_t computeThreads(const Project& project, const HardwareProfile& profile);
 

@@ -6,6 +6,7 @@
 #include "data/conversation_tokens.h"
 #include "data/source_files.h"
 #include "hardware/detect.h"
+#include "model/blocks.h"
 #include "model/config_import.h"
 #include "model/foreign_models.h"
 #include "model/vocabulary_growth.h"
@@ -16,6 +17,7 @@
 #include "run/model_companions.h"
 #include "run/plan_rates.h"
 #include "run/run_plan.h"
+#include "run/state_drives.h"
 #include "run/store_state.h"
 #include "storage/model_reader.h"
 #include "train/load_weights.h"
@@ -90,7 +92,11 @@ class Preparation {
         m_say(say) {}
 
   Result<PreparedRun> run(bool resume) {
-    m_profile = detectHardware({m_directory.path()});
+    const NvmeConfig& nvme = m_project.memory.nvme;
+    TierFiles::sweep(m_files, nvme.directories, m_log);
+    std::vector<Path> folders{m_directory.path()};
+    folders.insert(folders.end(), nvme.directories.begin(), nvme.directories.end());
+    m_profile = detectHardware(folders);
     MILLRACE_TRY(m_choice, readyDevice(m_project.training.device, "training.device", m_profile));
     m_say(m_choice.reason);
     m_profile = withRates(m_files, std::move(m_profile), m_project, m_choice.gpu);
@@ -98,12 +104,10 @@ class Preparation {
     // What costs nothing and may refuse comes first.
     PlanTarget target;
     target.gpu = m_choice.gpu;
-    const MemoryLimits limits = withoutDriver(memoryLimits(m_project, m_profile, target), m_choice.driverBytes);
+    MILLRACE_TRY(const MemoryLimits limits, this->limits(target));
     const PlanRequest request = planRequest(m_project, limits, m_profile, target);
     Result<PlannedStep> step = planRun(m_description.spec, request, limits);
     if (!step) {
-      if (step.error().kind == ErrorKind::DoesNotFit && !m_project.memory.nvme.directories.empty())
-        step.error().message += "; memory.nvme is planned with, but nothing is trained on disk yet";
       if (step.error().kind == ErrorKind::DoesNotFit)
         if (const std::string less = whatNeedsLess(m_description.spec, request); !less.empty())
           step.error().message += "; " + less;
@@ -121,6 +125,23 @@ class Preparation {
   }
 
  private:
+  /// Of what the target computes on; sets what of it depends on drives for state, which alone are left in the profile.
+  Result<MemoryLimits> limits(PlanTarget& target) {
+    const NvmeConfig& nvme = m_project.memory.nvme;
+    target.nvme = !nvme.directories.empty();
+    if (nvme.limit > 0) target.budgets.disk = nvme.limit;
+    const std::optional<DiskFacts> checkpoints = checkpointDisk(m_profile, nvme);
+    keepStateDrives(m_profile, nvme);
+    MemoryLimits limits = withoutDriver(memoryLimits(m_project, m_profile, target), m_choice.driverBytes);
+    if (!target.nvme || !checkpoints || !holdsCheckpoints(m_profile, *checkpoints)) return limits;
+    // Those of a run that goes on have their room already.
+    MILLRACE_TRY(const std::vector<CheckpointEntry> saved, m_checkpoints.list());
+    const std::int64_t parameters = parameterCount(m_description.spec);
+    const Bytes needed = checkpointDiskBytes(m_project, parameters) - std::ssize(saved) * 12 * parameters;
+    limits.disk = besideCheckpoints(std::move(limits.disk), std::max<Bytes>(0, needed));
+    return limits;
+  }
+
   /// Weights that are not the model's are refused before its data is read.
   Status openModel() {
     const auto* folder = std::get_if<ModelFolder>(&m_project.model);
@@ -199,6 +220,7 @@ class Preparation {
     m_say(fmt::format("allocating {} of device and {} of host memory",
                       formatBytes(m_run.plan.total(MemoryTier::Device)),
                       formatBytes(m_run.plan.total(MemoryTier::Host))));
+    MILLRACE_CHECK(prepareDisk());
     MILLRACE_TRY(m_run.device,
                  openChosen(m_choice, m_profile, *m_run.pool, m_run.plan.deviceLimit, m_run.plan.hostLimit));
     TrainerOptions options;
@@ -206,11 +228,25 @@ class Preparation {
     options.adamW = {training.beta1, training.beta2, training.epsilon, training.weightDecay};
     options.maxGradNorm = training.maxGradNorm;
     options.overlap = training.overlap;
-    MILLRACE_TRY(m_run.trainer, Trainer::create(*m_run.device, *m_run.pool, m_description.spec, m_run.plan, options));
+    MILLRACE_TRY(m_run.trainer, Trainer::create(*m_run.device, *m_run.pool, m_description.spec, m_run.plan, options,
+                                                m_run.disk.get()));
     for (const std::string& notice : m_run.device->notices()) m_log.warning("{}", notice);
     if (m_choice.gpu >= 0)
       m_run.gpuMonitor =
           std::make_unique<GpuMonitor>(m_profile.nvidia.gpus[static_cast<std::size_t>(m_choice.gpu)].pciAddress);
+    return {};
+  }
+
+  Status prepareDisk() {
+    const Bytes bytes = m_run.plan.total(MemoryTier::Disk);
+    if (bytes == 0) return {};
+    DiskTierOptions options;
+    options.directories = m_project.memory.nvme.directories;
+    options.shardBytes = m_project.memory.nvme.shardSize;
+    options.owner = m_directory.path().string();
+    m_say(fmt::format("reserving {} of disk space for state", formatBytes(bytes)));
+    MILLRACE_TRY(m_run.disk, DiskTier::create(m_files, options, diskRanges(m_run.plan), *m_run.pool, m_log));
+    m_say(fmt::format("state on disk is read and written by {}", m_run.disk->description()));
     return {};
   }
 
@@ -259,8 +295,7 @@ class Preparation {
       return {};
     }
     const auto seed = static_cast<std::uint64_t>(m_project.training.seed);
-    drawWeights(runner.store(), stream, *m_run.pool, m_description.spec, seed);
-    return {};
+    return drawWeights(runner.store(), stream, *m_run.pool, m_description.spec, seed);
   }
 
   FileSystem& m_files;

@@ -12,6 +12,7 @@
 #include "plan/step_time.h"
 #include "run/run_directory.h"
 #include "run/run_requests.h"
+#include "storage/disk_tier.h"
 #include "train/trainer.h"
 
 #include <functional>
@@ -61,6 +62,7 @@ struct PreparedRun {
   StepTime time;   ///< of a step, as the plan predicts it
   StepRates rates; ///< that it is predicted from
   std::unique_ptr<Device> device;
+  std::unique_ptr<DiskTier> disk; ///< null: nothing of the plan is on disk
   std::unique_ptr<Trainer> trainer;
   std::unique_ptr<GpuMonitor> gpuMonitor; ///< null: the CPU computes
   TrainerState state;                     ///< of the checkpoint, or of the beginning

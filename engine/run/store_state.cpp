@@ -18,14 +18,12 @@ TensorStore::Quantity quantityOf(StatePlane plane) {
 
 Status StoreState::read(std::size_t block, StatePlane plane, std::int64_t first, std::span<float> destination) const {
   ForwardRunner& runner = m_trainer.runner();
-  runner.store().read(*runner.streams().copyOut, block, quantityOf(plane), first, destination);
-  return {};
+  return runner.store().read(*runner.streams().copyOut, block, quantityOf(plane), first, destination);
 }
 
 Status StoreState::write(std::size_t block, StatePlane plane, std::int64_t first, std::span<const float> source) {
   ForwardRunner& runner = m_trainer.runner();
-  runner.store().write(*runner.streams().copyIn, block, quantityOf(plane), first, source);
-  return {};
+  return runner.store().write(*runner.streams().copyIn, block, quantityOf(plane), first, source);
 }
 
 } // namespace millrace

@@ -25,6 +25,12 @@ void PlannedMemory::place(const std::string& name, Place place) {
   (void)isNew;
 }
 
+std::vector<std::span<std::byte>> PlannedMemory::buffers(std::string (*naming)(int)) const {
+  std::vector<std::span<std::byte>> found;
+  for (int i = 0; has(naming(i)); ++i) found.emplace_back(data(naming(i)), static_cast<std::size_t>(bytes(naming(i))));
+  return found;
+}
+
 Result<PlannedMemory> PlannedMemory::allocate(Device& device, const MemoryPlan& plan) {
   PlannedMemory memory;
   std::byte* next = nullptr;
@@ -34,7 +40,7 @@ Result<PlannedMemory> PlannedMemory::allocate(Device& device, const MemoryPlan& 
     memory.m_buffers.push_back(std::move(buffer));
   }
   for (const Allocation& allocation : plan.allocations) {
-    if (!allocation.sharedWith.empty()) continue;
+    if (!allocation.sharedWith.empty() || allocation.tier == MemoryTier::Disk) continue;
     if (allocation.tier == MemoryTier::Device) {
       assert(allocation.bytes == alignUp(allocation.bytes));
       memory.place(allocation.name, {next, allocation.bytes});

@@ -54,21 +54,42 @@ std::vector<TensorView> GradientStreamer::begin(std::size_t unit, bool firstGrou
     accumulators.emplace_back(slot.data + what.offsets[i] * 4, DType::F32,
                               Shape{m_store.blocks()[what.blocks[i]].elements});
   if (firstGroup) {
-    m_streams.compute->wait(slot.sent, Stall::Gradients);
+    for (const Event& sent : slot.sent) m_streams.compute->wait(sent, Stall::Gradients);
     for (const TensorView& accumulator : accumulators) m_streams.compute->zero(accumulator.data, accumulator.bytes());
   } else if (m_homes[unit] != UnitHome::Device) {
-    Stream& copyIn = *m_streams.copyIn;
-    copyIn.wait(slot.sent, Stall::Gradients);
     for (std::size_t i = 0; i < what.blocks.size(); ++i) {
       const std::size_t block = what.blocks[i];
-      TensorView home = m_store.plane(block, Plane::Partial);
-      if (!home.valid()) home = m_store.plane(block, Plane::Gradient);
-      copyIn.wait(m_partialHome[block], Stall::Gradients);
-      copyIn.copy(accumulators[i].data, home.data, accumulators[i].bytes());
+      const Plane which = m_store.plane(block, Plane::Partial).shape.rank() > 0 ? Plane::Partial : Plane::Gradient;
+      const std::optional<std::size_t> range = m_store.diskRange(block, which);
+      Stream& in = range ? m_streams.diskGradients->in() : *m_streams.copyIn;
+      for (const Event& sent : slot.sent) in.wait(sent, Stall::Gradients);
+      if (range) {
+        m_streams.diskGradients->read(*range, m_partialHome[block], accumulators[i].data, accumulators[i].bytes());
+      } else {
+        in.wait(m_partialHome[block], Stall::Gradients);
+        in.copy(accumulators[i].data, m_store.plane(block, which).data, accumulators[i].bytes());
+      }
+      m_streams.compute->wait(in.record(), Stall::Gradients);
     }
-    m_streams.compute->wait(copyIn.record(), Stall::Gradients);
   }
   return accumulators;
+}
+
+Event GradientStreamer::send(std::size_t block, const TensorView& source, const TensorView& target,
+                             std::optional<std::size_t> range, Slot& slot) {
+  Stream& out = range ? m_streams.diskGradients->out() : *m_streams.copyOut;
+  // The block's last update reads the same plane; with clipping on it is done before this step's forward used the
+  // block.
+  out.wait(m_store.ready(block), Stall::Optimizer);
+  out.wait(m_streams.compute->record(), Stall::Order);
+  if (!range) {
+    out.copy(target.data, source.data, source.bytes());
+    slot.sent.push_back(out.record());
+    return slot.sent.back();
+  }
+  Event written = m_streams.diskGradients->write(*range, source.data, source.bytes());
+  slot.sent.push_back(out.record());
+  return written;
 }
 
 std::vector<GradientStreamer::Landed> GradientStreamer::finish(std::size_t unit, bool lastGroup) {
@@ -79,8 +100,8 @@ std::vector<GradientStreamer::Landed> GradientStreamer::finish(std::size_t unit,
   const bool device = m_homes[unit] == UnitHome::Device;
   if (device && !lastGroup) return {};
   Stream& compute = *m_streams.compute;
-  Stream& copyOut = *m_streams.copyOut;
   std::vector<Landed> landed;
+  slot.sent.clear();
   for (std::size_t i = 0; i < what.blocks.size(); ++i) {
     const std::size_t block = what.blocks[i];
     const TensorView sums(slot.data + what.offsets[i] * 4, DType::F32, Shape{m_store.blocks()[block].elements});
@@ -95,24 +116,19 @@ std::vector<GradientStreamer::Landed> GradientStreamer::finish(std::size_t unit,
       landed.push_back({block, source, Event(), slotIndex});
       continue;
     }
-    TensorView home = m_store.plane(block, Plane::Gradient);
-    const bool waits = home.valid();
-    if (const TensorView partial = m_store.plane(block, Plane::Partial); !lastGroup && partial.valid()) home = partial;
-    if (!home.valid()) { // the update that reads it follows at once
+    const bool waits = m_store.plane(block, Plane::Gradient).shape.rank() > 0;
+    const bool summed = !lastGroup && m_store.plane(block, Plane::Partial).shape.rank() > 0;
+    const Plane which = summed ? Plane::Partial : Plane::Gradient;
+    TensorView home = m_store.plane(block, which);
+    if (home.shape.rank() == 0) { // the update that reads it follows at once
       home = TensorView(slot.landing + what.offsets[i] * 4, DType::F32, sums.shape);
-      copyOut.wait(slot.landingFree, Stall::Optimizer);
+      m_streams.copyOut->wait(slot.landingFree, Stall::Optimizer);
     }
-    // The block's last update reads the same plane; with clipping on it is done before this step's forward used the
-    // block.
-    copyOut.wait(m_store.ready(block), Stall::Optimizer);
-    copyOut.wait(compute.record(), Stall::Order);
-    copyOut.copy(home.data, source.data, source.bytes());
-    const Event sent = copyOut.record();
+    const Event there = send(block, source, home, m_store.diskRange(block, which), slot);
     if (lastGroup)
-      landed.push_back({block, home, sent, waits ? -1 : slotIndex});
+      landed.push_back({block, home, there, waits ? -1 : slotIndex});
     else
-      m_partialHome[block] = sent;
-    slot.sent = sent;
+      m_partialHome[block] = there;
   }
   return landed;
 }

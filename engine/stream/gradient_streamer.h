@@ -1,5 +1,6 @@
-// GradientStreamer: fp32 accumulators on the device, one unit at a time, and their way home: zeroed or brought back
-// when a unit's backward begins, normed and sent out when it ends. One submitting thread; nothing here blocks it.
+// GradientStreamer: fp32 accumulators on the device, one unit at a time, and their way home, to host memory or the
+// disk: zeroed or brought back when a unit's backward begins, normed and sent out when it ends. One submitting thread;
+// nothing here blocks it.
 #pragma once
 
 #include "plan/stream_unit.h"
@@ -23,7 +24,7 @@ class GradientStreamer {
   /// What became of a block's gradient after the last group.
   struct Landed {
     std::size_t block = 0;
-    TensorView gradient; ///< where AdamW finds it: host or device memory
+    TensorView gradient; ///< where AdamW finds it: host or device memory; without memory: its plane on disk
     Event event;         ///< when
     int slot = -1;       ///< for landingBusyUntil(); -1: none
   };
@@ -42,10 +43,14 @@ class GradientStreamer {
     std::byte* data = nullptr;
     std::byte* narrow = nullptr;  ///< bf16 copy on its way out, clip exact-bf16
     std::byte* landing = nullptr; ///< host, clip off
-    Event sent;                   ///< the last copy out of it
+    std::vector<Event> sent;      ///< the last copies out of it
     Event landingFree;
   };
   Slot& slotFor(std::size_t unit);
+  /// To host memory, or where the target has none to its range on disk; when compute is done with the source, which is
+  /// in the slot, and the block's last update with the target. The event: it is there.
+  Event send(std::size_t block, const TensorView& source, const TensorView& target, std::optional<std::size_t> range,
+             Slot& slot);
 
   const RunShape m_shape;
   const TensorStore& m_store;
@@ -58,7 +63,7 @@ class GradientStreamer {
   int m_sharedSlots = 0;
   int m_next = 0;
   std::vector<int> m_current;       ///< per unit: the slot between begin() and finish()
-  std::vector<Event> m_partialHome; ///< per block: the sums of the groups before are in host memory
+  std::vector<Event> m_partialHome; ///< per block: the sums of the groups before are at home
 };
 
 } // namespace millrace

@@ -30,7 +30,7 @@ LayerStreamer::LayerStreamer(const MemoryPlan& plan, const PlannedMemory& memory
   }
   m_sharedSlots = static_cast<int>(m_slots.size());
   for (std::size_t u = 0; u < m_units.size(); ++u) {
-    const std::string own = m_units[u].isHead() && m_homes[u] == UnitHome::Host
+    const std::string own = m_units[u].isHead() && millrace::streams(m_homes[u])
                                 ? name::headWeightSlot
                                 : name::residentWeights(static_cast<std::int64_t>(u));
     if (!memory.has(own)) continue;
@@ -66,15 +66,22 @@ void LayerStreamer::prefetch(std::size_t unit) {
   if (holds(slot, unit)) return;
   assert(slot.leases == 0);
   const StreamUnit& what = m_units[unit];
-  Stream& copyIn = *m_streams.copyIn;
+  // A unit comes in through one stream, also where a part of it (a tied matrix) is in memory.
+  const bool fromDisk = m_store.diskRange(what.blocks.front(), Plane::Weights).has_value();
+  Stream& copyIn = fromDisk ? m_streams.diskWeights->in() : *m_streams.copyIn;
   copyIn.wait(slot.lastUse, Stall::Order);
   slot.unit = static_cast<std::int64_t>(unit);
   slot.versions.clear();
   for (std::size_t i = 0; i < what.blocks.size(); ++i) {
     const std::size_t block = what.blocks[i];
     const TensorView weights = m_store.plane(block, Plane::Weights);
-    copyIn.wait(m_store.ready(block), Stall::Optimizer);
-    copyIn.copy(slot.data + what.offsets[i] * bytesPerElement(weights.dtype), weights.data, weights.bytes());
+    std::byte* target = slot.data + what.offsets[i] * bytesPerElement(weights.dtype);
+    if (const auto range = m_store.diskRange(block, Plane::Weights)) {
+      m_streams.diskWeights->read(*range, m_store.ready(block), target, weights.bytes());
+    } else {
+      copyIn.wait(m_store.ready(block), Stall::Optimizer);
+      copyIn.copy(target, weights.data, weights.bytes());
+    }
     slot.versions.push_back(m_store.version(block));
   }
   slot.copied = copyIn.record();

@@ -16,20 +16,33 @@ constexpr std::size_t runAhead = 4;
 } // namespace
 
 Result<std::unique_ptr<ForwardRunner>> ForwardRunner::create(Device& device, ThreadPool& pool, const ModelSpec& spec,
-                                                             const MemoryPlan& plan) {
+                                                             const MemoryPlan& plan, DiskTier* disk) {
   MILLRACE_CHECK(checkPositions(spec, std::max(plan.shape.context, plan.shape.cacheTokens)));
   MILLRACE_TRY(PlannedMemory memory, PlannedMemory::allocate(device, plan));
-  return std::unique_ptr<ForwardRunner>(new ForwardRunner(device, pool, spec, plan, std::move(memory)));
+  return std::unique_ptr<ForwardRunner>(new ForwardRunner(device, pool, spec, plan, std::move(memory), disk));
 }
 
+namespace {
+/// The buffers that the disk's transfers go through.
+std::vector<std::span<std::byte>> diskBuffers(const PlannedMemory& memory) {
+  namespace name = allocation_name;
+  std::vector<std::span<std::byte>> all;
+  for (const auto naming : {&name::diskWeights, &name::diskGradients, &name::diskState}) {
+    const std::vector<std::span<std::byte>> buffers = memory.buffers(naming);
+    all.insert(all.end(), buffers.begin(), buffers.end());
+  }
+  return all;
+}
+} // namespace
+
 ForwardRunner::ForwardRunner(Device& device, ThreadPool& pool, const ModelSpec& spec, const MemoryPlan& plan,
-                             PlannedMemory memory)
+                             PlannedMemory memory, DiskTier* disk)
     : m_spec(spec),
       m_plan(plan),
       m_memory(std::move(memory)),
       m_batchLayout(spec, plan.shape),
-      m_streams(device),
-      m_store(std::make_unique<TensorStore>(spec, plan, m_memory)),
+      m_streams(device, m_memory, disk),
+      m_store(std::make_unique<TensorStore>(spec, plan, m_memory, disk)),
       m_layers(std::make_unique<LayerStreamer>(plan, m_memory, *m_store, m_streams)),
       m_activations(std::make_unique<ActivationStore>(spec, plan, m_memory, m_streams)),
       m_scalars(m_memory.data(allocation_name::scalars), DType::F64,
@@ -40,6 +53,7 @@ ForwardRunner::ForwardRunner(Device& device, ThreadPool& pool, const ModelSpec& 
       m_forwardSchedule(forwardSchedule(static_cast<std::int64_t>(spec.layers.size()), plan.shape.slots)),
       m_workspace(m_memory.data(allocation_name::workspace)),
       m_deviceBatch(m_memory.data(allocation_name::batch)) {
+  if (disk) disk->registerMemory(diskBuffers(m_memory));
   if (!spec.rope) return;
   const std::int64_t positions = std::max(plan.shape.context, plan.shape.cacheTokens);
   const std::vector<float> table =

@@ -19,10 +19,10 @@ namespace millrace {
 
 class ForwardRunner {
  public:
-  /// Allocates the whole plan. The device and the pool must outlive the runner. Weights are zero until they are written
-  /// through store().
+  /// Allocates the whole plan, but for its planes on disk: disk is made for these (diskRanges()), and may be null where
+  /// there are none. All must outlive the runner. Weights are zero until they are written through store().
   static Result<std::unique_ptr<ForwardRunner>> create(Device& device, ThreadPool& pool, const ModelSpec& spec,
-                                                       const MemoryPlan& plan);
+                                                       const MemoryPlan& plan, DiskTier* disk = nullptr);
 
   const ModelSpec& spec() const { return m_spec; }
   const MemoryPlan& plan() const { return m_plan; }
@@ -86,7 +86,8 @@ class ForwardRunner {
   void reset();
 
  private:
-  ForwardRunner(Device& device, ThreadPool& pool, const ModelSpec& spec, const MemoryPlan& plan, PlannedMemory memory);
+  ForwardRunner(Device& device, ThreadPool& pool, const ModelSpec& spec, const MemoryPlan& plan, PlannedMemory memory,
+                DiskTier* disk);
   /// The forward schedule, with the head's place taken by the function, which is given the last layer's output.
   void runForward(const MicroBatch& batch, const std::function<void(const TensorView& x)>& head);
   /// So many floats of the workspace, once what was submitted to compute is done; blocks.

@@ -17,20 +17,21 @@ Status loadWeights(TensorStore& store, Stream& stream, const BlockValues& values
     for (std::int64_t first = 0; first < block.elements; first += piece) {
       buffer.resize(static_cast<std::size_t>(std::min(piece, block.elements - first)));
       MILLRACE_CHECK(values(block, first, buffer));
-      store.write(stream, b, TensorStore::Quantity::Master, first, buffer);
+      MILLRACE_CHECK(store.write(stream, b, TensorStore::Quantity::Master, first, buffer));
     }
   }
   return {};
 }
 
-void drawWeights(TensorStore& store, Stream& stream, ThreadPool& pool, const ModelSpec& spec, std::uint64_t seed) {
+Status drawWeights(TensorStore& store, Stream& stream, ThreadPool& pool, const ModelSpec& spec, std::uint64_t seed) {
   // Small pieces on many threads: what they take for a moment is not in the plan, and the allocator may keep it.
   constexpr std::int64_t piece = 1 << 14;
-  constexpr std::int64_t piecesAtOnce = 64; // of what goes to the device through one stream
+  constexpr std::int64_t piecesAtOnce = 64; // of what goes to the device through one stream, or to the disk
   std::vector<float> staged;
   std::set<const void*> drawn; // layers may share memory
   for (std::size_t b = 0; b < store.blocks().size(); ++b) {
-    if (!drawn.insert(store.plane(b, Plane::Weights).data).second) continue;
+    const void* memory = store.plane(b, Plane::Weights).data;
+    if (memory && !drawn.insert(memory).second) continue;
     const std::int64_t elements = store.blocks()[b].elements;
     const auto draw = [&](std::int64_t first, std::span<float> values) {
       initialBlockValues(spec, store.blocks()[b], seed, first, values);
@@ -41,7 +42,7 @@ void drawWeights(TensorStore& store, Stream& stream, ThreadPool& pool, const Mod
         visit(first, std::min(piece, end - first));
       });
     };
-    if (!store.onDevice(b)) {
+    if (store.fillable(b)) {
       inPieces(0, elements, [&](std::int64_t first, std::int64_t count) {
         std::vector<float> values(static_cast<std::size_t>(count));
         draw(first, values);
@@ -56,9 +57,10 @@ void drawWeights(TensorStore& store, Stream& stream, ThreadPool& pool, const Mod
         draw(first,
              std::span(staged).subspan(static_cast<std::size_t>(first - begin), static_cast<std::size_t>(count)));
       });
-      store.write(stream, b, TensorStore::Quantity::Master, begin, staged);
+      MILLRACE_CHECK(store.write(stream, b, TensorStore::Quantity::Master, begin, staged));
     }
   }
+  return {};
 }
 
 } // namespace millrace

@@ -16,7 +16,7 @@ using BlockValues = std::function<Status(const BlockSpec& block, std::int64_t fi
 Status loadWeights(TensorStore& store, Stream& stream, const BlockValues& values);
 
 /// Starting values drawn from the seed, on all threads of the pool: they depend on neither their number nor the order.
-/// Of blocks that share memory the first is drawn. For a store that nobody has read yet.
-void drawWeights(TensorStore& store, Stream& stream, ThreadPool& pool, const ModelSpec& spec, std::uint64_t seed);
+/// Of blocks that share memory the first is drawn. For a store that nobody has read yet. Errors: the store's.
+Status drawWeights(TensorStore& store, Stream& stream, ThreadPool& pool, const ModelSpec& spec, std::uint64_t seed);
 
 } // namespace millrace

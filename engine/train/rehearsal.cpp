@@ -35,7 +35,8 @@ class Stage {
                                          std::vector<UnitHome>(static_cast<std::size_t>(layers) + 1, UnitHome::Device));
     MILLRACE_TRY(stage.m_device, open(plan.total(MemoryTier::Device), plan.total(MemoryTier::Host)));
     MILLRACE_TRY(stage.m_trainer, Trainer::create(*stage.m_device, pool, *stage.m_spec, plan, {}));
-    drawWeights(stage.m_trainer->runner().store(), *stage.m_trainer->runner().streams().copyIn, pool, *stage.m_spec, 1);
+    MILLRACE_CHECK(drawWeights(stage.m_trainer->runner().store(), *stage.m_trainer->runner().streams().copyIn, pool,
+                               *stage.m_spec, 1));
     Random random(1, "rehearsal");
     stage.m_batch = {randomBatch(*stage.m_spec, shape, random)};
     return stage;

@@ -22,13 +22,15 @@ struct Trainer::Timeline {
 };
 
 Result<std::unique_ptr<Trainer>> Trainer::create(Device& device, ThreadPool& pool, const ModelSpec& spec,
-                                                 const MemoryPlan& plan, const TrainerOptions& options) {
+                                                 const MemoryPlan& plan, const TrainerOptions& options,
+                                                 DiskTier* disk) {
   assert(plan.shape.training);
-  MILLRACE_TRY(auto runner, ForwardRunner::create(device, pool, spec, plan));
-  return std::unique_ptr<Trainer>(new Trainer(device, pool, options, std::move(runner)));
+  MILLRACE_TRY(auto runner, ForwardRunner::create(device, pool, spec, plan, disk));
+  return std::unique_ptr<Trainer>(new Trainer(device, pool, options, std::move(runner), disk));
 }
 
-Trainer::Trainer(Device& device, ThreadPool& pool, const TrainerOptions& options, std::unique_ptr<ForwardRunner> runner)
+Trainer::Trainer(Device& device, ThreadPool& pool, const TrainerOptions& options, std::unique_ptr<ForwardRunner> runner,
+                 DiskTier* disk)
     : m_device(device),
       m_options(options),
       m_runner(std::move(runner)),
@@ -40,6 +42,8 @@ Trainer::Trainer(Device& device, ThreadPool& pool, const TrainerOptions& options
   const MemoryPlan& plan = m_runner->plan();
   if (plan.deviceUpdateShare > 0 && plan.find(allocation_name::updateSlot(0)))
     m_deviceUpdater = std::make_unique<DeviceUpdater>(device, plan, m_runner->memory());
+  if (const auto buffers = m_runner->memory().buffers(&allocation_name::diskState); !buffers.empty())
+    m_diskUpdater = std::make_unique<DiskUpdater>(*disk, pool, buffers, options.isa);
 }
 
 Trainer::~Trainer() = default;
@@ -216,7 +220,13 @@ void Trainer::update(const GradientStreamer::Landed& landed, const AdamWScalars&
     for (AdamWArgs& range : ranges) range.scalars = scalars;
     return ranges;
   };
-  const std::int64_t elements = landed.gradient.shape[0];
+  const std::int64_t elements = store.blocks()[landed.block].elements;
+  if (store.diskRange(landed.block, Plane::Moment1)) {
+    Event done = updateFromDisk(landed, rangesOf(0, elements));
+    if (m_runner->shape().clip == ClipMode::Off) m_gradients.landingBusyUntil(landed, done);
+    store.advance(landed.block, std::move(done));
+    return;
+  }
   if (store.onDevice(landed.block)) {
     for (const AdamWArgs& range : rangesOf(0, elements)) ops::adamW(*m_runner->streams().compute, range);
     store.advance(landed.block, Event());
@@ -230,6 +240,23 @@ void Trainer::update(const GradientStreamer::Landed& landed, const AdamWScalars&
     done = m_deviceUpdater->join(done, m_deviceUpdater->update(landed.event, rangesOf(elements - there, there)));
   if (m_runner->shape().clip == ClipMode::Off) m_gradients.landingBusyUntil(landed, done);
   store.advance(landed.block, std::move(done));
+}
+
+Event Trainer::updateFromDisk(const GradientStreamer::Landed& landed, std::vector<AdamWArgs> ranges) {
+  const TensorStore& store = m_runner->store();
+  DiskUpdate update{landed.event, std::move(ranges), {}, m_device.createHostSignal()};
+  const bool split = m_runner->shape().precision == Precision::Bf16;
+  const std::pair<Plane, TensorView AdamWArgs::*> operands[] = {
+      {Plane::Weights, split ? &AdamWArgs::hi : &AdamWArgs::weight},
+      {Plane::Remainder, &AdamWArgs::lo},
+      {Plane::Moment1, &AdamWArgs::m},
+      {Plane::Moment2, &AdamWArgs::v},
+      {Plane::Gradient, &AdamWArgs::gradient}};
+  for (const auto& [plane, operand] : operands)
+    if (const auto range = store.diskRange(landed.block, plane)) update.onDisk.push_back({operand, *range});
+  Event done = update.done.event();
+  m_diskUpdater->submit(std::move(update));
+  return done;
 }
 
 std::int64_t Trainer::updatedOnDevice(std::size_t block) const {
@@ -246,9 +273,16 @@ BusUse useOf(const StreamUse& in, const StreamUse& out) {
 }
 } // namespace
 
+double Trainer::optimizerSeconds() const {
+  return m_optimizer->busySeconds() + (m_diskUpdater ? m_diskUpdater->busySeconds() : 0);
+}
+
 BusUse Trainer::busUse() const {
   const Streams& streams = m_runner->streams();
-  return useOf(streams.copyIn->use(), streams.copyOut->use()) + updatesBusUse();
+  BusUse use = useOf(streams.copyIn->use(), streams.copyOut->use()) + updatesBusUse();
+  for (const DiskStream* disk : {streams.diskWeights.get(), streams.diskGradients.get()})
+    if (disk) use = use + useOf(disk->in().use(), disk->out().use());
+  return use;
 }
 
 BusUse Trainer::updatesBusUse() const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "optim/adamw.h"
+#include "optim/disk_updater.h"
 #include "optim/host_optimizer.h"
 #include "stream/device_updater.h"
 #include "stream/gradient_streamer.h"
@@ -56,8 +57,10 @@ struct BusUse {
 
 class Trainer {
  public:
+  /// disk: as of ForwardRunner::create().
   static Result<std::unique_ptr<Trainer>> create(Device& device, ThreadPool& pool, const ModelSpec& spec,
-                                                 const MemoryPlan& plan, const TrainerOptions& options);
+                                                 const MemoryPlan& plan, const TrainerOptions& options,
+                                                 DiskTier* disk = nullptr);
   ~Trainer();
 
   /// Carries out a step; its updates may still be running when it returns. Errors: BadInput for a batch that does not
@@ -76,7 +79,8 @@ class Trainer {
   std::int64_t updates() const { return m_updates; }
   void setUpdates(std::int64_t updates) { m_updates = updates; }
 
-  double optimizerSeconds() const { return m_optimizer->busySeconds(); }
+  /// Of AdamW on the host.
+  double optimizerSeconds() const;
   BusUse busUse() const;
   /// Of it the updates that run on the device for the host; they go on when their step has ended.
   BusUse updatesBusUse() const;
@@ -86,7 +90,8 @@ class Trainer {
   std::vector<float> gradient(std::size_t block);
 
  private:
-  Trainer(Device& device, ThreadPool& pool, const TrainerOptions& options, std::unique_ptr<ForwardRunner> runner);
+  Trainer(Device& device, ThreadPool& pool, const TrainerOptions& options, std::unique_ptr<ForwardRunner> runner,
+          DiskTier* disk);
 
   struct Timeline; // when the device reached the ends of the phases
   bool run(const StepInput& input, const std::function<bool()>& stop, Timeline& timeline);
@@ -96,6 +101,8 @@ class Trainer {
   double gradNorm() const;
   AdamWScalars scalars(double clipFactor) const;
   void update(const GradientStreamer::Landed& landed, const AdamWScalars& scalars);
+  /// Of a block with planes on disk. The event: they are updated.
+  Event updateFromDisk(const GradientStreamer::Landed& landed, std::vector<AdamWArgs> ranges);
   /// Of a block's elements those at its end that the device updates for the host.
   std::int64_t updatedOnDevice(std::size_t block) const;
   /// Whether the last update began with all the embedding rows that these use.
@@ -122,7 +129,9 @@ class Trainer {
   bool m_updating = false; ///< updates of this step have begun: it cannot be taken back
 
   std::unique_ptr<DeviceUpdater> m_deviceUpdater; ///< null: the host updates all that is there
-  std::unique_ptr<HostOptimizer> m_optimizer; ///< last: destroyed first, it fails the signals that streams may wait for
+  // Last: destroyed first, they fail the signals that streams may wait for.
+  std::unique_ptr<DiskUpdater> m_diskUpdater; ///< null: nothing is on disk
+  std::unique_ptr<HostOptimizer> m_optimizer;
 };
 
 } // namespace millrace

@@ -140,6 +140,36 @@ class TestImport : public QObject {
     QVERIFY(model && model->problems.count() == 1 && contains(model->problems.others[0], "tokenizer.json"));
   }
 
+  /// They do not keep the model from training, and are told before it does.
+  void brokenSmallFilesAreTold_data() {
+    QTest::addColumn<QString>("file");
+    QTest::addColumn<QString>("text");
+    QTest::addColumn<QString>("part");
+    QTest::newRow("settings") << "generation_config.json"
+                              << "{"
+                              << "left out of checkpoints and exports";
+    QTest::newRow("template") << "chat_template.jinja"
+                              << "{% for m in messages %}"
+                              << "chat_template.jinja";
+    QTest::newRow("good ones") << "chat_template.jinja"
+                               << "{{ messages[0].content }}"
+                               << "";
+  }
+  void brokenSmallFilesAreTold() {
+    QFETCH(QString, file);
+    QFETCH(QString, text);
+    QFETCH(QString, part);
+    const Path folder = at(QTest::currentDataTag());
+    writeModelFolder(m_files, folder, smallConfig("llama"));
+    QVERIFY(writeTextFile(m_files, folder / file.toStdString(), text.toStdString()).has_value());
+    const auto model = importModel(m_files, folder);
+    QVERIFY(model && model->problems.count() == 0);
+    QCOMPARE(model->warnings.size(), std::size_t{part.isEmpty() ? 0u : 1u});
+    if (!part.isEmpty())
+      QVERIFY2(contains(model->warnings[0], part.toStdString()) && contains(model->warnings[0], file.toStdString()),
+               model->warnings[0].c_str());
+  }
+
   void refused_data() {
     QTest::addColumn<QString>("what");
     QTest::addColumn<QString>("part");
@@ -149,6 +179,12 @@ class TestImport : public QObject {
                                 << "holds neither model.safetensors";
     QTest::newRow("pickles") << "pickles"
                              << "save_pretrained";
+    QTest::newRow("without a config") << "without a config"
+                                      << "put the model's config.json beside it";
+    QTest::newRow("another name") << "another name"
+                                  << "odd.safetensors is there: rename it to model.safetensors";
+    QTest::newRow("a cache") << "a cache"
+                             << "give the folder below its snapshots";
     QTest::newRow("config") << "config"
                             << "attn_logit_softcapping";
   }
@@ -159,6 +195,12 @@ class TestImport : public QObject {
     if (what != "nothing") writeModelFolder(m_files, folder, smallConfig("llama"));
     if (what == "no weights" || what == "pickles") std::filesystem::remove(folder / "model.safetensors");
     if (what == "pickles") QVERIFY(writeTextFile(m_files, folder / "pytorch_model.bin", "x").has_value());
+    if (what == "without a config") std::filesystem::remove(folder / "config.json");
+    if (what == "another name") std::filesystem::rename(folder / "model.safetensors", folder / "odd.safetensors");
+    if (what == "a cache") {
+      QVERIFY(m_files.createDirectories(folder / "snapshots").has_value());
+      std::filesystem::remove(folder / "config.json");
+    }
     if (what == "config") {
       Json config = smallConfig("llama");
       config["attn_logit_softcapping"] = 50;

@@ -28,6 +28,7 @@ class TestUsage : public QObject {
                                 "export",
                                 "bench step",
                                 "bench machine",
+                                "bench nvme",
                                 "bench optimizer",
                                 "bench copy"})
       QTest::newRow(command) << QString(command).split(' ');
@@ -88,6 +89,7 @@ class TestUsage : public QObject {
         {"tokenizer", "train", "--data", "/nowhere/a.txt", "--vocabulary", "300", "--out", "/nowhere/t.json"},
         "/nowhere/a.txt");
     row("missing golden cases", {"check", "golden", "/nowhere/golden"}, "/nowhere/golden");
+    row("no such drive", {"bench", "nvme", "--dir", "/nowhere/disk"}, "/nowhere/disk");
     row("no such disk", {"bench", "machine", "--disk", "/nowhere/disk"}, "/nowhere/disk");
     row("missing checkpoint", {"check", "checkpoint", "/nowhere/checkpoint"}, "/nowhere/checkpoint");
   }

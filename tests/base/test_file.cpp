@@ -28,6 +28,21 @@ class TestFile : public QObject {
     QVERIFY(::lstat(at("pipe").c_str(), &info) == 0 && S_ISFIFO(info.st_mode));
   }
 
+  void roomIsReservedAndReadsAsZeros() {
+    QVERIFY(writeTextFile(m_files, at("room"), "text").has_value());
+    const auto file = std::move(*m_files.open(at("room"), OpenMode::ReadWrite));
+    QVERIFY(file->allocate(3 * MiB + 5).has_value());
+    QCOMPARE(*file->size(), 3 * MiB + 5);
+    struct stat info = {};
+    QVERIFY(::fstat(file->descriptor(), &info) == 0 && Bytes{512} * info.st_blocks >= 3 * MiB + 5);
+    const auto text = readTextFile(m_files, at("room"));
+    QVERIFY(*text == "text" + std::string(3 * MiB + 1, '\0'));
+    QVERIFY(file->allocate(MiB).has_value()); // never less
+    QCOMPARE(*file->size(), 3 * MiB + 5);
+    const Status tooMuch = file->allocate(Bytes{1} << 62);
+    QVERIFY(!tooMuch && tooMuch.error().message.find("room: cannot reserve") != std::string::npos);
+  }
+
   void aDeviceIsRefused() { refused(readTextFile(m_files, "/dev/zero"), "device"); }
 
   void aFolderIsRefused() { refused(readTextFile(m_files, m_folder->path().toStdString()), "is a folder"); }

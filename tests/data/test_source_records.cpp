@@ -1,6 +1,7 @@
 // How files are found and cut into records: folders, patterns, lists of JSON, encodings, and files that are no sources.
 #include "data/format_detection.h"
 #include "data/source_text.h"
+#include "support/forwarding_file_system.h"
 
 #include <QtTest>
 
@@ -165,6 +166,30 @@ class TestSourceRecords : public QObject {
     QCOMPARE(names({"/d/**/*.zst"}), QStringList({"e.jsonl.zst 1", "f/h.txt.zst 0"}));
     QCOMPARE(names({"/d", {DataFormat::Messages, "text", "", {}}}),
              QStringList({"b.jsonl 1", "c.json 2", "e.jsonl.zst 1", "f/g.ndjson 1"}));
+  }
+
+  /// Several ** come to the same folder in ever more ways, and to the same file.
+  void manyStars() {
+    class Counting final : public ForwardingFileSystem {
+     public:
+      using ForwardingFileSystem::ForwardingFileSystem;
+      Result<std::vector<std::string>> list(const Path& path) override {
+        ++lists;
+        return ForwardingFileSystem::list(path);
+      }
+      int lists = 0;
+    };
+    MemoryFileSystem memory;
+    Path deep = "/d";
+    for (int i = 0; i < 14; ++i) writeFile(memory, (deep /= "f") / "a.txt", "");
+    Counting files(memory);
+    Log log;
+    std::string pattern = "/d/";
+    for (int i = 0; i < 30; ++i) pattern += i % 3 == 2 ? "f/**/" : "**/";
+    const auto found = findSourceFiles(files, {{pattern + "*.txt"}}, log);
+    QVERIFY2(found.has_value(), found ? "" : found.error().message.c_str());
+    QCOMPARE(found->size(), std::size_t{5}); // below ten folders at least
+    QVERIFY2(files.lists < 15 * 42, qPrintable(QString::number(files.lists)));
   }
 
   void formatsAreDetected_data() {

@@ -68,7 +68,7 @@ class TestPackagingDependencies : public QObject {
     const QStringList headless = allOf(system, "headless"), run = allOf(system, "run"), test = allOf(system, "test"),
                       ci = allOf(system, "ci");
     for (const char* name : {"cmake", "ninja-build", "g++", "libdnnl-dev", "libhwloc-dev", "nlohmann-json3-dev",
-                             "libzstd-dev", "fortunes"})
+                             "libzstd-dev", "liburing-dev", "fortunes"})
       QVERIFY2(headless.contains(name), name);
     QVERIFY(headless.filter("qt").isEmpty() && headless.filter("qcustomplot").isEmpty());
     QCOMPARE(run, headless + QStringList({"qt6-base-dev", "libqt6sql6-sqlite", "qt6-svg-dev", "qt6-wayland", "libqcustomplot-dev"}));

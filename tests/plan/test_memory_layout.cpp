@@ -259,14 +259,21 @@ void TestMemoryLayout::streamedHomes() {
   QCOMPARE(category(mixed, MemoryTier::Disk, MemoryCategory::Moments), 2 * 8 * layer);
   QCOMPARE(category(mixed, MemoryTier::Disk, MemoryCategory::Weights), (4 + 2) * layer);
   QCOMPARE(category(mixed, MemoryTier::Disk, MemoryCategory::WaitingGradients), 4 * layer);
-  // One streams from disk: a buffer for its weights and one for its gradient; two are updated there, and a buffer of
-  // either holds all planes of the larger.
+  // Blocks pass in pieces of whole pages, of so many elements. One layer streams from disk: two buffers for the weights
+  // of its blocks and two for their gradients; two layers are updated there, and a buffer holds all planes of any
+  // block.
+  const auto pieceOf = [&](std::size_t unit) {
+    std::int64_t largest = 0;
+    for (const std::size_t block : layout.units()[unit].blocks)
+      largest = std::max(largest, layout.blocks()[block].elements);
+    return alignUp(largest, 2048);
+  };
   const Bytes without = category({Host, Host, Host, Host, Host, Device}, MemoryTier::Host, MemoryCategory::Staging);
-  QCOMPARE(category(mixed, MemoryTier::Host, MemoryCategory::Staging) - without, (2 + 4 + 2 * 16) * layer);
+  QCOMPARE(category(mixed, MemoryTier::Host, MemoryCategory::Staging) - without, (2 * 2 + 2 * 4 + 3 * 16) * pieceOf(0));
   const std::vector<UnitHome> disk(6, Disk);
   const Bytes staged = category(host, MemoryTier::Host, MemoryCategory::Staging);
   QCOMPARE(category(disk, MemoryTier::Host, MemoryCategory::Staging) - staged,
-           3 * (2 + 4 + 16) * std::max(layer, head));
+           3 * (2 + 4 + 16) * std::max(pieceOf(0), pieceOf(5)));
 }
 
 QTEST_GUILESS_MAIN(TestMemoryLayout)

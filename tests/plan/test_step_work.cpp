@@ -275,9 +275,8 @@ void TestStepWork::disk() {
   const double updateWrite = (5 * state + 3 * weight) * layer;
   (off ? expected.backwardRead : expected.forwardRead) += updateRead;
   (off ? expected.backwardWrite : expected.forwardWrite) += updateWrite;
-  // Weights for each pass of each group, except where the update has them in memory; gradients between groups and
-  // while they wait.
-  expected.forwardRead += (off ? 2 : 1) * 3 * weight * layer;
+  // Weights for each pass of each group; gradients between groups and while they wait.
+  expected.forwardRead += 2 * 3 * weight * layer;
   expected.backwardRead += 2 * 3 * weight * layer + 3 * 4 * layer;
   expected.backwardWrite += 3 * (waiting + 4) * layer;
   const Traffic actual = trafficOf(layout, {Disk, MomentsOnDisk, Host, Disk, MomentsOnDisk, Disk, Device});

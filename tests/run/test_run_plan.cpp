@@ -78,7 +78,12 @@ class TestRunPlan : public QObject {
     QCOMPARE(limits.host.bytes, 56 * GiB);
     QCOMPARE(limits.disk.bytes, Bytes{0}); // nobody said that state may live there
     target.nvme = true;
+    // State is dealt out to the three in equal parts, and two of them share 950 GiB.
+    QCOMPARE(memoryLimits(projectWith(0, 0), machine, target).disk.bytes, 3 * 475 * GiB);
+    machine.disks.erase(machine.disks.begin() + 1);
     QCOMPARE(memoryLimits(projectWith(0, 0), machine, target).disk.bytes, 2 * 950 * GiB);
+    machine.disks[1].free = 100 * GiB; // of which a reserve is left
+    QCOMPARE(memoryLimits(projectWith(0, 0), machine, target).disk.bytes, 2 * 50 * GiB);
   }
 
   /// Two limits that are each below what is free, and together above it.

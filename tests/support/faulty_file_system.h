@@ -1,7 +1,9 @@
 // A file system whose nth operation fails: with an I/O error, with a full disk, or because the power went, after which
-// nothing works. A write that fails leaves its first half, as real ones do. Wraps any FileSystem. One thread.
+// nothing works. A write that fails leaves its first half, as real ones do. Wraps any FileSystem. Operations may
+// come from several threads.
 #pragma once
 
+#include "base/mutex.h"
 #include "support/forwarding_file_system.h"
 
 #include <cstdint>
@@ -22,6 +24,7 @@ class FaultyFileSystem final : public ForwardingFileSystem {
 
   /// The operation with this number (the next one has number 0) fails.
   void failAt(std::int64_t operation, Fault fault) {
+    const Lock lock(m_mutex);
     m_failAt = operation;
     m_fault = fault;
     m_count = 0;
@@ -29,8 +32,14 @@ class FaultyFileSystem final : public ForwardingFileSystem {
   }
   void repair() { failAt(-1, Fault::None); }
   /// Operations since failAt().
-  std::int64_t operations() const { return m_count; }
-  bool happened() const { return m_failing || m_count > m_failAt; }
+  std::int64_t operations() const {
+    const Lock lock(m_mutex);
+    return m_count;
+  }
+  bool happened() const {
+    const Lock lock(m_mutex);
+    return m_failing || m_count > m_failAt;
+  }
   void setFreeSpace(Bytes bytes) { m_freeSpace = bytes; }
 
   Result<std::unique_ptr<File>> open(const Path& path, OpenMode mode) override {
@@ -74,7 +83,7 @@ class FaultyFileSystem final : public ForwardingFileSystem {
       return ForwardingFile::read(destination, offset);
     }
     Status write(std::span<const std::byte> source, Bytes offset) override {
-      const bool before = m_system.m_failing;
+      const bool before = m_system.failing();
       if (Status allowed = m_system.step(true); !allowed) {
         if (!before) (void)ForwardingFile::write(source.first(source.size() / 2), offset);
         return allowed;
@@ -89,6 +98,10 @@ class FaultyFileSystem final : public ForwardingFileSystem {
       MILLRACE_CHECK(m_system.step(false));
       return ForwardingFile::truncate(size);
     }
+    Status allocate(Bytes size) override {
+      MILLRACE_CHECK(m_system.step(true));
+      return ForwardingFile::allocate(size);
+    }
     Status sync() override {
       MILLRACE_CHECK(m_system.step(true));
       return ForwardingFile::sync();
@@ -98,7 +111,13 @@ class FaultyFileSystem final : public ForwardingFileSystem {
     FaultyFileSystem& m_system;
   };
 
+  bool failing() const {
+    const Lock lock(m_mutex);
+    return m_failing;
+  }
+
   Status step(bool needsSpace) {
+    const Lock lock(m_mutex);
     const bool now = m_count++ == m_failAt;
     switch (m_fault) {
     case Fault::None:
@@ -121,6 +140,7 @@ class FaultyFileSystem final : public ForwardingFileSystem {
     return {};
   }
 
+  mutable Mutex m_mutex; ///< guards what follows, but for the free space
   std::int64_t m_failAt = -1;
   std::int64_t m_count = 0;
   Fault m_fault = Fault::None;

@@ -17,6 +17,7 @@ class ForwardingFile : public File {
   Result<Bytes> size() const override { return m_inner->size(); }
   Result<std::int64_t> modified() const override { return m_inner->modified(); }
   Status truncate(Bytes size) override { return m_inner->truncate(size); }
+  Status allocate(Bytes size) override { return m_inner->allocate(size); }
   Status sync() override { return m_inner->sync(); }
 
  private:

@@ -1,9 +1,11 @@
 // A file system in memory that knows what has reached the disk. powerLoss() leaves what a real disk might hold after
 // one: synced bytes for certain, later ones perhaps or in part; names of synced folders for certain, later changes of a
-// folder only in the order in which they were made. One thread.
+// folder only in the order in which they were made. One thread; but reads and writes of
+// open files may come from several.
 #pragma once
 
 #include "base/file.h"
+#include "base/mutex.h"
 #include "base/random.h"
 
 #include <algorithm>
@@ -110,6 +112,7 @@ class MemoryFileSystem final : public FileSystem {
   using Contents = std::vector<std::byte>;
   struct Node {
     bool folder = false;
+    Mutex mutex; ///< guards the contents of a file
     Contents bytes;
     Contents synced;
     std::int64_t changes = 0; ///< stands for the time of the last one
@@ -121,26 +124,42 @@ class MemoryFileSystem final : public FileSystem {
    public:
     MemoryFile(Path path, std::shared_ptr<Node> node) : m_path(std::move(path)), m_node(std::move(node)) {}
     Status read(std::span<std::byte> destination, Bytes offset) const override {
+      const Lock lock(m_node->mutex);
       const auto end = static_cast<std::size_t>(offset) + destination.size();
       if (end > m_node->bytes.size()) return badInput(m_path.string() + ": the file is truncated");
       if (!destination.empty()) std::memcpy(destination.data(), m_node->bytes.data() + offset, destination.size());
       return {};
     }
     Status write(std::span<const std::byte> source, Bytes offset) override {
+      const Lock lock(m_node->mutex);
       ++m_node->changes;
       const auto end = static_cast<std::size_t>(offset) + source.size();
       if (m_node->bytes.size() < end) m_node->bytes.resize(end);
       if (!source.empty()) std::memcpy(m_node->bytes.data() + offset, source.data(), source.size());
       return {};
     }
-    Result<Bytes> size() const override { return static_cast<Bytes>(m_node->bytes.size()); }
-    Result<std::int64_t> modified() const override { return m_node->changes; }
+    Result<Bytes> size() const override {
+      const Lock lock(m_node->mutex);
+      return static_cast<Bytes>(m_node->bytes.size());
+    }
+    Result<std::int64_t> modified() const override {
+      const Lock lock(m_node->mutex);
+      return m_node->changes;
+    }
     Status truncate(Bytes size) override {
+      const Lock lock(m_node->mutex);
       ++m_node->changes;
       m_node->bytes.resize(static_cast<std::size_t>(size));
       return {};
     }
+    Status allocate(Bytes size) override {
+      const Lock lock(m_node->mutex);
+      ++m_node->changes;
+      m_node->bytes.resize(std::max(m_node->bytes.size(), static_cast<std::size_t>(size)));
+      return {};
+    }
     Status sync() override {
+      const Lock lock(m_node->mutex);
       m_node->synced = m_node->bytes;
       return {};
     }

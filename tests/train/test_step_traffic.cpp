@@ -29,6 +29,7 @@ MicroBatch fullBatch(std::uint64_t seed) {
 
 struct Sent {
   double in = 0, out = 0;
+  double read = 0, written = 0; ///< of the disk
 };
 
 /// By each of two steps after the first, which begins with empty slots; they must not differ.
@@ -44,9 +45,13 @@ Sent measure(const ModelSpec& spec, const Setting& setting, QString* problem) {
     if (!outcome || outcome->discarded) *problem = "a step failed";
     world.trainer().applyPending();
     world.streams().synchronize();
-    const Sent now{static_cast<double>(world.streams().copyIn->use().copiedBytes),
-                   static_cast<double>(world.streams().copyOut->use().copiedBytes)};
-    sent.push_back({now.in - before.in, now.out - before.out});
+    const BusUse bus = world.trainer().busUse();
+    Sent now{static_cast<double>(bus.in), static_cast<double>(bus.out), 0, 0};
+    if (world.disk()) {
+      now.read = static_cast<double>(world.disk()->use().read.bytes);
+      now.written = static_cast<double>(world.disk()->use().write.bytes);
+    }
+    sent.push_back({now.in - before.in, now.out - before.out, now.read - before.read, now.written - before.written});
     before = now;
   }
   if (sent[1].in != sent[2].in || sent[1].out != sent[2].out) *problem = "two steps sent different amounts";
@@ -63,7 +68,8 @@ Sent predict(const ModelSpec& spec, const Setting& setting) {
   const double missing =
       gathered ? (vocabulary - guessed) * static_cast<double>(spec.hidden * setting.shape.microBatches) : 0;
   return {work.forward.in + work.backward.in + missing * static_cast<double>(setting.shape.weightBytes()),
-          work.forward.out + work.backward.out + missing * 4};
+          work.forward.out + work.backward.out + missing * 4, work.forward.diskRead + work.backward.diskRead,
+          work.diskWrites()};
 }
 
 Setting baseSetting() {
@@ -101,6 +107,8 @@ class TestStepTraffic : public QObject {
  private Q_SLOTS:
   void weightsAndGradients_data() { addModes(); }
   void weightsAndGradients();
+  void disk_data() { addModes(); }
+  void disk();
   void offloaded_data();
   void offloaded();
 };
@@ -135,6 +143,45 @@ void TestStepTraffic::weightsAndGradients() {
              fmt::format("group {}, {} slots,{}: in {}, predicted {}; out {}, predicted {}", setting.shape.group,
                          setting.shape.slots, homes, sent.in, predicted.in, sent.out, predicted.out)
                  .c_str());
+  }
+}
+
+/// Over the bus to the byte. The disk moves whole pages, and has not to read again the layers that are still in slots
+/// where a pass ends; the prediction counts without that.
+void TestStepTraffic::disk() {
+  QFETCH(QString, family);
+  QFETCH(int, precision);
+  QFETCH(int, clip);
+  const ModelSpec spec = smallModel(family.toStdString(), layers, 64);
+  Random random(5, "homes on disk of " + family.toStdString());
+  for (int i = 0; i < 8; ++i) {
+    Setting setting = baseSetting();
+    setting.shape.precision = static_cast<Precision>(precision);
+    setting.shape.clip = static_cast<ClipMode>(clip);
+    setting.shape.group = 1 + i % 4;
+    setting.homes.assign(layers + 1, UnitHome::Disk);
+    if (i >= 4)
+      for (UnitHome& home : setting.homes) {
+        const UnitHome homes[] = {UnitHome::Host, UnitHome::MomentsOnDisk, UnitHome::Disk, UnitHome::Device};
+        home = homes[random.below(4)];
+      }
+    QString problem;
+    const Sent sent = measure(spec, setting, &problem);
+    QVERIFY2(problem.isEmpty(), qPrintable(problem));
+    const Sent predicted = predict(spec, setting);
+    const MemoryLayout layout(spec, setting.shape);
+    const double groups = std::ceil(4.0 / static_cast<double>(setting.shape.group));
+    const double inSlots = (2 * groups - 1) * setting.shape.slots *
+                           static_cast<double>(layout.units().front().elements * setting.shape.weightBytes());
+    // Of each plane of a block so many pages are cut in one transfer: each goes at most 2 + groups times a step.
+    const double pages =
+        static_cast<double>(pageBytes) * 6 * (2 + groups) * static_cast<double>(layout.blocks().size());
+    const std::string what =
+        fmt::format("{}: in {}, predicted {}; out {}, {}; read {}, {}; written {}, {}", i, sent.in, predicted.in,
+                    sent.out, predicted.out, sent.read, predicted.read, sent.written, predicted.written);
+    QVERIFY2(std::abs(sent.in - predicted.in) < 1 && std::abs(sent.out - predicted.out) < 1, what.c_str());
+    QVERIFY2(sent.written >= predicted.written && sent.written <= predicted.written + pages, what.c_str());
+    QVERIFY2(sent.read <= predicted.read + pages && sent.read >= predicted.read - inSlots, what.c_str());
   }
 }
 

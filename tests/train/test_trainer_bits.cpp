@@ -81,6 +81,33 @@ std::vector<Variant> variants() {
   add("all on the device", [](Setting& s) { s.homes.assign(5, Device); });
   add("mixed homes", [](Setting& s) { s.homes = {Host, Device, WeightsOnDevice, Host, Device}; });
   add("one streamed layer", [=](Setting& s) { s.homes = {Device, WeightsOnDevice, Host, Device, Host}; });
+  add("moments on disk", [](Setting& s) { s.homes.assign(5, MomentsOnDisk); });
+  add("all on disk", [](Setting& s) { s.homes.assign(5, Disk); });
+  for (const std::int64_t g : {1, 3})
+    add(fmt::format("all on disk, groups of {}", g), [=](Setting& s) {
+      s.homes.assign(5, Disk);
+      s.shape.group = g;
+    });
+  add("all on disk, without overlap", [](Setting& s) {
+    s.homes.assign(5, Disk);
+    s.overlap = false;
+  });
+  add("all on disk, offloaded, three slots, 5 threads", [](Setting& s) {
+    s.homes.assign(5, Disk);
+    offload(s, 3);
+    s.shape.slots = 3;
+    s.threads = 5;
+  });
+  add("every home, head on disk, groups of 2", [](Setting& s) {
+    s.homes = {Disk, WeightsOnDevice, MomentsOnDisk, Host, Disk};
+    s.shape.group = 2;
+    s.shape.heldLayers = 1;
+  });
+  add("every home, head's moments on disk, a part updated on the device", [](Setting& s) {
+    s.homes = {Device, Disk, Host, Disk, MomentsOnDisk};
+    s.shape.updateSlots = 2;
+    s.deviceUpdateShare = 0.4;
+  });
   for (const std::int64_t g : {1, 2, 3}) add(fmt::format("groups of {}", g), [=](Setting& s) { s.shape.group = g; });
   add("mixed homes, groups of 3", [=](Setting& s) {
     s.homes = {Device, Host, Host, WeightsOnDevice, Device};
@@ -127,12 +154,12 @@ std::vector<Variant> variants() {
     s.threads = 5;
     s.shape.recompute = Recompute::None;
   });
-  for (std::uint64_t seed = 1; seed <= 6; ++seed)
+  for (std::uint64_t seed = 1; seed <= 12; ++seed)
     add(fmt::format("drawn {}", seed), [=](Setting& s) {
       Random random(seed, "variant");
       for (int unit = 0; unit < 5; ++unit) {
-        const UnitHome homes[] = {Host, WeightsOnDevice, Device};
-        s.homes.push_back(homes[random.below(3)]);
+        const UnitHome homes[] = {Host, WeightsOnDevice, Device, MomentsOnDisk, Disk};
+        s.homes.push_back(homes[random.below(seed <= 6 ? 3 : 5)]);
       }
       s.shape.group = 1 + static_cast<std::int64_t>(random.below(4));
       s.shape.slots = 2 + static_cast<int>(random.below(2));

@@ -60,6 +60,8 @@ void addHomes() {
   QTest::newRow("host") << static_cast<int>(UnitHome::Host);
   QTest::newRow("weights on the device") << static_cast<int>(UnitHome::WeightsOnDevice);
   QTest::newRow("device") << static_cast<int>(UnitHome::Device);
+  QTest::newRow("moments on disk") << static_cast<int>(UnitHome::MomentsOnDisk);
+  QTest::newRow("disk") << static_cast<int>(UnitHome::Disk);
 }
 
 } // namespace
@@ -188,6 +190,7 @@ void TestTrainerSteps::interruptedLeavesStateAlone_data() {
   QTest::newRow("host") << static_cast<int>(UnitHome::Host) << 3 << false;
   QTest::newRow("host, groups of 2, offloaded") << static_cast<int>(UnitHome::Host) << 2 << true;
   QTest::newRow("device, groups of 1") << static_cast<int>(UnitHome::Device) << 1 << false;
+  QTest::newRow("disk, groups of 2, offloaded") << static_cast<int>(UnitHome::Disk) << 2 << true;
 }
 
 void TestTrainerSteps::interruptedLeavesStateAlone() {

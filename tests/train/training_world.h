@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/initialization.h"
+#include "support/memory_file_system.h"
 #include "support/test_device.h"
 #include "train/load_weights.h"
 #include "train/trainer.h"
@@ -55,11 +56,14 @@ class World {
   World(const ModelSpec& spec, const MemoryPlan& plan, int threads = 2, bool overlap = true, double maxGradNorm = 0.5)
       : m_pool(std::make_unique<ThreadPool>(threads)),
         m_device(makeTestDevice(*m_pool, plan.total(MemoryTier::Device), plan.total(MemoryTier::Host))) {
+    if (plan.total(MemoryTier::Disk) > 0)
+      m_disk = valueOrThrow(DiskTier::create(m_files, {.directories = {"/disk"}, .shardBytes = 4 * MiB},
+                                             diskRanges(plan), *m_pool, m_log));
     TrainerOptions options;
     options.adamW.weightDecay = 0.1;
     options.maxGradNorm = maxGradNorm;
     options.overlap = overlap;
-    m_trainer = valueOrThrow(Trainer::create(*m_device, *m_pool, spec, plan, options));
+    m_trainer = valueOrThrow(Trainer::create(*m_device, *m_pool, spec, plan, options, m_disk.get()));
     valueOrThrow(loadWeights(store(), *streams().copyIn,
                              [&](const BlockSpec& block, std::int64_t first, std::span<float> values) -> Status {
                                initialBlockValues(spec, block, 7, first, values);
@@ -77,6 +81,8 @@ class World {
 
   Trainer& trainer() { return *m_trainer; }
   Device& device() { return *m_device; }
+  DiskTier* disk() { return m_disk.get(); }
+  FileSystem& files() { return m_files; }
   ForwardRunner& runner() { return m_trainer->runner(); }
   TensorStore& store() { return runner().store(); }
   Streams& streams() { return runner().streams(); }
@@ -88,14 +94,17 @@ class World {
       for (const auto quantity :
            {TensorStore::Quantity::Master, TensorStore::Quantity::Moment1, TensorStore::Quantity::Moment2}) {
         bits.planes.emplace_back(static_cast<std::size_t>(store().blocks()[b].elements));
-        store().read(*streams().copyOut, b, quantity, 0, bits.planes.back());
+        valueOrThrow(store().read(*streams().copyOut, b, quantity, 0, bits.planes.back()));
       }
     return bits;
   }
 
  private:
+  MemoryFileSystem m_files;
+  Log m_log;
   std::unique_ptr<ThreadPool> m_pool;
   std::unique_ptr<Device> m_device;
+  std::unique_ptr<DiskTier> m_disk; ///< where something is on disk
   std::unique_ptr<Trainer> m_trainer;
 };
 

@@ -1,5 +1,6 @@
 #include "bench.h"
 
+#include "bench_nvme.h"
 #include "bench_step.h"
 #include "checks.h"
 #include "engine/bench.h"
@@ -135,6 +136,7 @@ void addBench(CLI::App& app, Program& program) {
   group->require_subcommand(1);
   group->footer("Example:\n  millrace bench step projects/quickstart.json");
   addBenchStep(*group, program);
+  addBenchNvme(*group, program);
   const auto [machineCommand, probeOptions] = addCommand(
       *group, program, "machine",
       "Measure what plans are predicted from, in under half a minute, and keep it: copies, memory, AdamW, matrix "

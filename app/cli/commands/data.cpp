@@ -152,8 +152,10 @@ void show(Console& console, const DataInspection& found) {
   console.line(fmt::format("tokenizer: {}", found.tokenizer));
   if (!found.chatTemplate.empty()) console.line(fmt::format("chat template: {}", found.chatTemplate));
   if (!found.marksWithoutToken.empty())
-    console.warning(fmt::format("the template writes {}, for which the tokenizer has no token: they are plain text",
-                                fmt::join(found.marksWithoutToken, ", ")));
+    console.warning(
+        fmt::format("the template writes {}, for which the tokenizer has no token: they are plain text. Add "
+                    "them to added_tokens of tokenizer.json, or choose another template (data.chat)",
+                    fmt::join(found.marksWithoutToken, ", ")));
   const auto count = [&](std::int64_t number, const std::string& what) {
     if (number > 0) console.line(fmt::format("{} {}", formatCount(number), what));
   };

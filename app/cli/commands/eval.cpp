@@ -129,7 +129,7 @@ void addEval(CLI::App& app, Program& program) {
   whole->option_text("FILE")->excludes(files)->excludes(project);
   command->add_option("--stride", options->stride, "Tokens by which that window moves on; default: half of the context")
       ->option_text("N")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->needs(whole);
   command->add_option("--format", options->format, "Of --data: as data.sources.format of a project; default: auto")
       ->check(CLI::IsMember(findProjectField("data.sources.format")->words));

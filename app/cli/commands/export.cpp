@@ -72,7 +72,7 @@ void addExport(CLI::App& app, Program& program) {
   command->add_flag("--best", options->best, "Of a run: the checkpoint with the lowest validation loss");
   command->add_option("--step", options->step, "Of a run: the checkpoint of this step")
       ->option_text("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 62));
   command->add_flag("--json", options->json, "Print what was written as JSON");
 }
 

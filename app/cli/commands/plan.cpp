@@ -8,6 +8,7 @@
 #include "model_source.h"
 #include "plan_table.h"
 #include "project_options.h"
+#include "sized_project.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -140,13 +141,6 @@ Result<std::optional<Bytes>> sizeOf(const std::string& text, const char* option)
   if (!bytes) return badInput(fmt::format("{}: {}", option, bytes.error().message));
   if (*bytes == 0) return badInput(fmt::format("{}: is 0, expected what there is of it", option));
   return std::optional<Bytes>(*bytes);
-}
-
-/// "101B", "350M": what people call a model of so many parameters.
-std::string sizeName(double parameters) {
-  const bool small = parameters < 1e9;
-  const double shown = parameters / (small ? 1e6 : 1e9);
-  return fmt::format("{:.{}f}{}", shown, shown < 10 ? 1 : 0, small ? "M" : "B");
 }
 
 Result<Project> chosenProject(Program& program, PlanCommandOptions options, const HardwareProfile& machine) {

@@ -5,6 +5,7 @@
 #include "engine/runs.h"
 #include "project_options.h"
 #include "run_session.h"
+#include "sized_project.h"
 
 #include <ctime>
 #include <fmt/format.h>
@@ -15,11 +16,28 @@ namespace {
 
 struct TrainOptions {
   ProjectOptions project;
+  SizedTraining sized;
   std::string directory;
   bool resumeOrStart = false;
   bool replace = false;
   bool json = false;
 };
+
+/// Of a file, or of a size.
+Result<Project> chosenProject(Program& program, TrainOptions options) {
+  const bool sized = options.sized.modelSize != 0;
+  if (sized) takeProjectForSetting(options.project);
+  if (sized != options.project.project.empty())
+    return badInput("give one of PROJECT, a file, and --model-size: what is to be trained?");
+  if (sized) return sizedProject(program, options.sized, inspectMachine(), settingsOf(options.project));
+  for (const auto& [option, given] : {std::pair{"--data", !options.sized.data.empty()},
+                                      {"--offload-dir", !options.sized.offloadDirectories.empty()},
+                                      {"--vram-limit", !options.sized.vramLimit.empty()},
+                                      {"--ram-limit", !options.sized.ramLimit.empty()}})
+    if (given)
+      return badInput(fmt::format("{} goes with --model-size; the project file says the same with --set", option));
+  return readProject(program, options.project);
+}
 
 Result<Path> directoryFor(Program& program, const TrainOptions& options, const Project& project) {
   if (!options.directory.empty()) return Path(options.directory);
@@ -33,7 +51,8 @@ Result<int> train(Program& program, const TrainOptions& options) {
   using enum StartDecision::Action;
   Console& console = program.console;
   if (options.json) console.reserveOutput();
-  MILLRACE_TRY(const Project project, readProject(program, options.project));
+  MILLRACE_TRY(const Project project, chosenProject(program, options));
+  const std::string source = options.sized.modelSize != 0 ? project.name : options.project.project;
   MILLRACE_TRY(const Path directory, directoryFor(program, options, project));
   StartDecision decision;
   if (options.resumeOrStart && !options.replace) {
@@ -47,15 +66,17 @@ Result<int> train(Program& program, const TrainOptions& options) {
     if (!options.json) describeRun(program, directory, true);
     return done;
   }
-  const HardwareProfile machine = inspectMachine();
   const bool resume = decision.action == Resume;
   if (!resume) {
     // A run that cannot be is not begun: no folder of it is left.
+    // Checkpoints go beside the run's folder, which is not there yet.
+    std::vector<Path> folders{directory.parent_path()};
+    folders.insert(folders.end(), project.memory.nvme.directories.begin(), project.memory.nvme.directories.end());
+    const HardwareProfile machine = inspectMachine(folders);
     PlanOptions quick;
     quick.advice = false;
-    MILLRACE_TRY(const PlanReport plan, planProject(program.files, project, options.project.project, machine, quick));
-    if (!plan.fits())
-      return failure(ErrorKind::DoesNotFit, fmt::format("{}: {}", options.project.project, plan.reasons.front()));
+    MILLRACE_TRY(const PlanReport plan, planProject(program.files, project, source, machine, quick));
+    if (!plan.fits()) return failure(ErrorKind::DoesNotFit, fmt::format("{}: {}", source, plan.reasons.front()));
   }
   if (decision.action == Restart) console.line("this run ended before its first checkpoint: it begins anew");
   console.line(fmt::format("{} {}", resume ? "going on with the run in" : "run:", directory.string()));
@@ -69,9 +90,13 @@ Result<int> train(Program& program, const TrainOptions& options) {
 } // namespace
 
 void addTrain(CLI::App& app, Program& program) {
-  const auto [command, options] = addCommand(app, program, "train", "Train a model as a project file says",
-                                             "millrace train projects/quickstart.json --set training.steps=50", &train);
-  addProjectOptions(*command, options->project);
+  const auto [command, options] =
+      addCommand(app, program, "train", "Train a model as a project file says",
+                 "millrace train projects/quickstart.json --set training.steps=50\n"
+                 "  millrace train --model-size 101e9 --offload-dir /nvme --data corpus.txt",
+                 &train);
+  addProjectOptions(*command, options->project, true);
+  addSizedTraining(*command, options->sized);
   command
       ->add_option("--run-dir", options->directory,
                    "Where the run goes. Default: a new folder in $MILLRACE_RUNS or ~/.local/share/millrace/runs")

@@ -183,6 +183,8 @@ enum class PlacementChoice {
 struct NvmeConfig {
   std::vector<std::filesystem::path> directories; ///< one a drive; empty: nothing lives on disk
   Bytes limit = 0;                                ///< of each drive, to use at most; 0: what is free
+  Bytes shardSize = 512 * MiB;                    ///< of the files that state is kept in
+  static constexpr Bytes leastShardSize = 16 * MiB;
   bool operator==(const NvmeConfig&) const = default;
 };
 

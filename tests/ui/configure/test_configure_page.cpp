@@ -330,7 +330,7 @@ class TestConfigurePage : public QObject {
     QTest::newRow("missing") << R"(["a.txt", "c.txt"])"
                              << "c.txt: there is no such file or folder";
     QTest::newRow("empty") << R"("empty.txt")"
-                           << "no data: 1 files hold no document";
+                           << "no data: there is no document in ";
     QTest::newRow("empty folder") << R"("nothing")"
                                   << "nothing: holds no file to read";
     QTest::newRow("not allowed") << R"("secret.txt")"

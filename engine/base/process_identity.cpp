@@ -1,4 +1,4 @@
-#include "run/process_identity.h"
+#include "base/process_identity.h"
 
 #include <cerrno>
 #include <charconv>

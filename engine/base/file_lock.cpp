@@ -1,4 +1,4 @@
-#include "run/file_lock.h"
+#include "base/file_lock.h"
 
 #include <algorithm>
 #include <cerrno>
