@@ -68,7 +68,9 @@ Result<RunDetails> runDetails(FileSystem& files, const Path& run) {
     details.bestValidation = bestOf(history->evaluations);
   }
   Log log;
-  if (const auto saved = CheckpointStore(files, directory.checkpoints(), log).list())
+  const CheckpointStore store(files, directory.checkpoints(), log);
+  if (const auto best = store.best()) details.bestCheckpoint = best->step;
+  if (const auto saved = store.list())
     for (const CheckpointEntry& entry : *saved)
       details.checkpoints.push_back({entry.step, entry.path, bytesOfCheckpoint(files, entry.path).value_or(0)});
   return details;

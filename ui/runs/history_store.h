@@ -3,7 +3,6 @@
 // as these are there. Opened, used and closed on one thread; several processes may have it open.
 #pragma once
 
-#include "base/result.h"
 #include "runs/run_entry.h"
 
 #include <QSqlDatabase>

@@ -1,7 +1,6 @@
 #include "runs/run_table_model.h"
 
 #include "style/numbers.h"
-#include "style/status_colors.h"
 
 #include <QDateTime>
 #include <QGuiApplication>
@@ -21,6 +20,13 @@ QString timeText(double seconds) {
   return QLocale().toString(QDateTime::fromSecsSinceEpoch(static_cast<qint64>(seconds)), QLocale::ShortFormat);
 }
 
+/// What is not known comes last, whichever way numbers rise.
+QVariant orLast(const std::optional<double>& value) {
+  return value && *value == *value ? *value : std::numeric_limits<double>::infinity();
+}
+
+} // namespace
+
 StatusKind statusOf(const RunEntry& run) {
   if (!run.present) return StatusKind::Unknown;
   switch (run.outcome) {
@@ -35,13 +41,6 @@ StatusKind statusOf(const RunEntry& run) {
   }
   return StatusKind::Unknown;
 }
-
-/// What is not known comes last, whichever way numbers rise.
-QVariant orLast(const std::optional<double>& value) {
-  return value && *value == *value ? *value : std::numeric_limits<double>::infinity();
-}
-
-} // namespace
 
 QString outcomeText(const RunEntry& run) {
   if (!run.present) return RunTableModel::tr("Gone");

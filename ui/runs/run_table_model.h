@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runs/run_entry.h"
+#include "style/status_colors.h"
 
 #include <QAbstractTableModel>
 #include <vector>
@@ -11,6 +12,7 @@ namespace millrace::ui {
 
 /// "Interrupted", ... for people; of a run that is gone, that.
 QString outcomeText(const RunEntry& run);
+StatusKind statusOf(const RunEntry& run);
 
 class RunTableModel final : public QAbstractTableModel {
   Q_OBJECT

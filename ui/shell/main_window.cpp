@@ -5,7 +5,11 @@
 #include "configure/configure_page.h"
 #include "configure/project_document.h"
 #include "engine/runs.h"
+#include "runs/run_history.h"
+#include "runs/run_queue.h"
+#include "runs/runs_page.h"
 #include "shell/places.h"
+#include "shell/queue_runner.h"
 #include "shell/start_page.h"
 #include "style/icons.h"
 #include "style/theme.h"
@@ -40,6 +44,7 @@ namespace {
 const QString geometryKey = QStringLiteral("window/geometry");
 const QString stateKey = QStringLiteral("window/state");
 const QString trainLayoutKey = QStringLiteral("window/train");
+const QString runsLayoutKey = QStringLiteral("window/runs");
 const QString themeKey = QStringLiteral("window/theme");
 constexpr int stateVersion = 1;
 
@@ -57,6 +62,9 @@ MainWindow::MainWindow(Theme& theme, QSettings& settings, const QString& cacheFo
       m_start(new StartPage),
       m_configure(new ConfigurePage(*m_document)),
       m_train(new TrainPage),
+      m_history(new RunHistory(settings, this)),
+      m_queue(new RunQueue(queueFile(), this)),
+      m_runsPage(new RunsPage(*m_history, *m_queue, cacheFolder)),
       m_pageActions(new QActionGroup(this)) {
   setWindowIcon(QIcon(QStringLiteral(":/icons/millrace.svg")));
   setCentralWidget(m_pages);
@@ -70,16 +78,19 @@ MainWindow::MainWindow(Theme& theme, QSettings& settings, const QString& cacheFo
   bar->addAction(addPage(m_start, tr("&Start"), QStringLiteral("home")));
   bar->addAction(addPage(m_configure, tr("&Configure"), QStringLiteral("configure")));
   bar->addAction(addPage(m_train, tr("&Train"), QStringLiteral("chart")));
+  bar->addAction(addPage(m_runsPage, tr("&Runs"), QStringLiteral("runs")));
   for (QAction* action : m_pageActions->actions()) bar->widgetForAction(action)->setFocusPolicy(Qt::TabFocus);
   makeActions();
   makeMenus();
   connectPages();
+  connectRunsPage();
 
   const QSize room = screen()->availableSize() - QSize(0, 2 * fontMetrics().height()); // for its title bar
   resize(QSize(1280, 860).boundedTo(room));
   restoreGeometry(settings.value(geometryKey).toByteArray());
   restoreState(settings.value(stateKey).toByteArray(), stateVersion);
   m_train->restoreLayout(settings.value(trainLayoutKey).toByteArray());
+  m_runsPage->restoreLayout(settings.value(runsLayoutKey).toByteArray());
   nameRecentProjects();
   m_start->setRecentRuns(m_recentRuns.places());
   showPage(Page::Start);
@@ -141,6 +152,9 @@ void MainWindow::makeActions() {
   m_startDetachedAction = make(tr("Start &detached"), QStringLiteral("play"), Qt::SHIFT | Qt::Key_F5,
                                QStringLiteral("startDetachedAction"), [this] { startRun(true); });
   m_startDetachedAction->setToolTip(tr("Train in a program of its own, which outlives this window"));
+  m_queueAction = make(tr("Add to the &queue"), QStringLiteral("queue"), Qt::CTRL | Qt::Key_F5,
+                       QStringLiteral("queueAction"), [this] { addToQueue(); });
+  m_queueAction->setToolTip(tr("Train the project that is open once the runs before it have ended"));
   const auto steer = [this](void (RunSession::*request)()) {
     return [this, request] {
       if (RunSession* session = m_runs->session()) (session->*request)();
@@ -166,7 +180,7 @@ void MainWindow::makeMenus() {
   file->addSeparator();
   file->addAction(m_quitAction);
   QMenu* run = menuBar()->addMenu(tr("&Run"));
-  run->addActions({m_startAction, m_startDetachedAction});
+  run->addActions({m_startAction, m_startDetachedAction, m_queueAction});
   run->addSeparator();
   run->addActions({m_pauseAction, m_continueAction, m_checkpointAction, m_stopAction});
   run->addSeparator();
@@ -243,7 +257,9 @@ void MainWindow::connectPages() {
 
   connect(m_runs, &RunControl::sessionChanged, this, &MainWindow::showSession);
   connect(m_runs, &RunControl::startingChanged, this, &MainWindow::updateActions);
-  connect(m_runs, &RunControl::failed, this, &MainWindow::tell);
+  connect(m_runs, &RunControl::failed, this, [this](const QString& title, const QString& message) {
+    if (!m_queueRunner->isStarting()) tell(title, message); // what the queue begins it tells of itself
+  });
   connect(m_runs, &RunControl::handedOver, this, [this] {
     m_mayClose = true;
     close();
@@ -261,13 +277,18 @@ void MainWindow::connectPages() {
 void MainWindow::showSession(RunSession* session) {
   m_train->show(session);
   m_recentRuns.add(session->feed().place());
+  m_history->remember(session->feed().place());
   connect(session, &RunSession::stateChanged, this, &MainWindow::updateActions);
   connect(&session->feed(), &RunFeed::linkChanged, this, [this, session] {
     const FeedLink link = session->feed().link();
-    if (link == FeedLink::Ended || link == FeedLink::Connected) lookForInterrupted();
+    if (link != FeedLink::Ended && link != FeedLink::Connected) return;
+    lookForInterrupted();
+    m_history->refresh();
   });
-  showPage(Page::Train);
-  m_train->focusCharts(); // not whichever button comes first
+  if (!m_queueRunner->isStarting()) { // whoever is at something else is left to it
+    showPage(Page::Train);
+    m_train->focusCharts(); // not whichever button comes first
+  }
   updateActions();
 }
 
@@ -282,6 +303,7 @@ void MainWindow::updateActions() {
   m_continueAction->setEnabled(paused);
   m_checkpointAction->setEnabled(steerable);
   m_stopAction->setEnabled(steerable);
+  m_queueAction->setEnabled(m_queue->isReady());
   m_exportAction->setEnabled(session && session->feed().isLocal() && session->feed().hasFolder() &&
                              session->stepOfCheckpoint() >= 0);
 }
@@ -389,7 +411,7 @@ void MainWindow::startRun(bool detached) {
       return m_configure->revealChange();
     }
     const auto start = detached ? &RunControl::startDetached : &RunControl::start;
-    (m_runs->*start)(m_document->text(), m_document->folder(), m_document->sourceName());
+    (m_runs->*start)(m_document->text(), m_document->folder(), m_document->sourceName(), m_branch);
   });
 }
 
@@ -435,6 +457,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   m_settings.setValue(geometryKey, saveGeometry());
   m_settings.setValue(stateKey, saveState(stateVersion));
   m_settings.setValue(trainLayoutKey, m_train->saveLayout());
+  m_settings.setValue(runsLayoutKey, m_runsPage->saveLayout());
   event->accept();
 }
 

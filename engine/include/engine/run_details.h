@@ -32,6 +32,7 @@ struct RunDetails {
   std::optional<EvaluatedStep> lastValidation;
   std::optional<EvaluatedStep> bestValidation;
   std::vector<CheckpointSize> checkpoints; ///< oldest first, damaged ones too
+  std::int64_t bestCheckpoint = -1;        ///< step of the one with the lowest validation loss; -1: none is marked
 };
 
 /// Reads run.json and events.jsonl and looks at the checkpoints' files. What cannot be read tells nothing; BadInput

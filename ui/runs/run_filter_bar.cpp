@@ -1,0 +1,92 @@
+#include "runs/run_filter_bar.h"
+
+#include "runs/run_filter.h"
+#include "style/flow_layout.h"
+#include "style/numbers.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QShortcut>
+
+namespace millrace::ui {
+
+RunFilterBar::RunFilterBar(RunFilter& filter, QWidget* parent)
+    : QWidget(parent),
+      m_filter(filter),
+      m_text(new QLineEdit),
+      m_state(new QComboBox),
+      m_tag(new QComboBox),
+      m_count(new QLabel) {
+  m_text->setObjectName(QStringLiteral("runFilter"));
+  m_text->setPlaceholderText(tr("Words of names, tags, notes, models"));
+  m_text->setClearButtonEnabled(true);
+  m_text->setMinimumWidth(24 * fontMetrics().averageCharWidth());
+  m_state->setObjectName(QStringLiteral("runState"));
+  for (const auto& [text, shown] : {std::pair{tr("All"), RunsShown::All}, std::pair{tr("At work"), RunsShown::Live},
+                                    std::pair{tr("Finished"), RunsShown::Finished},
+                                    std::pair{tr("Interrupted"), RunsShown::Interrupted},
+                                    std::pair{tr("Failed"), RunsShown::Failed}, std::pair{tr("Gone"), RunsShown::Gone}})
+    m_state->addItem(text, static_cast<int>(shown));
+  m_tag->setObjectName(QStringLiteral("runTag"));
+  m_tag->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  m_tag->setMinimumContentsLength(10);
+  m_tag->addItem(tr("Any"));
+  m_count->setObjectName(QStringLiteral("runCount"));
+
+  auto* layout = new FlowLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  const auto add = [&](const QString& text, QWidget* field) {
+    auto* group = new QWidget;
+    auto* line = new QHBoxLayout(group);
+    line->setContentsMargins(0, 0, 12, 0);
+    auto* label = new QLabel(text);
+    label->setBuddy(field);
+    line->addWidget(label);
+    line->addWidget(field);
+    layout->addWidget(group);
+  };
+  add(tr("Fi&nd:"), m_text);
+  add(tr("&State:"), m_state);
+  add(tr("&Tag:"), m_tag);
+  layout->addWidget(m_count);
+
+  connect(m_text, &QLineEdit::textChanged, this, [this](const QString& text) { m_filter.setText(text); });
+  connect(m_state, &QComboBox::currentIndexChanged, this,
+          [this] { m_filter.setShown(static_cast<RunsShown>(m_state->currentData().toInt())); });
+  connect(m_tag, &QComboBox::currentIndexChanged, this,
+          [this](int index) { m_filter.setTag(index > 0 ? m_tag->itemText(index) : QString()); });
+  auto* find = new QShortcut(QKeySequence::Find, this);
+  connect(find, &QShortcut::activated, m_text, [this] {
+    m_text->setFocus(Qt::ShortcutFocusReason);
+    m_text->selectAll();
+  });
+}
+
+void RunFilterBar::setTags(const QStringList& tags) {
+  QStringList now;
+  for (int i = 1; i < m_tag->count(); ++i) now << m_tag->itemText(i);
+  if (now == tags) return;
+  const QString chosen = m_tag->currentIndex() > 0 ? m_tag->currentText() : QString();
+  {
+    const QSignalBlocker quiet(m_tag);
+    while (m_tag->count() > 1) m_tag->removeItem(1);
+    m_tag->addItems(tags);
+    m_tag->setCurrentIndex(static_cast<int>(tags.indexOf(chosen)) + 1);
+  }
+  if (!tags.contains(chosen)) m_filter.setTag({});
+}
+
+void RunFilterBar::setCounts(int shown, int all) {
+  m_count->setText(shown == all ? tr("%1 runs").arg(countText(all))
+                                : tr("%1 of %2 runs").arg(countText(shown), countText(all)));
+}
+
+void RunFilterBar::clear() {
+  m_text->clear();
+  m_state->setCurrentIndex(0);
+  m_tag->setCurrentIndex(0);
+}
+
+} // namespace millrace::ui

@@ -1,0 +1,397 @@
+#include "runs/runs_page.h"
+
+#include "bridge/background.h"
+#include "bridge/text.h"
+#include "runs/comparison_warnings.h"
+#include "runs/delete_checkpoints_dialog.h"
+#include "runs/difference_model.h"
+#include "runs/overlay_charts.h"
+#include "runs/queue_panel.h"
+#include "runs/run_details_panel.h"
+#include "runs/run_filter.h"
+#include "runs/run_filter_bar.h"
+#include "runs/run_history.h"
+#include "runs/run_table_model.h"
+#include "style/numbers.h"
+#include "style/page_area.h"
+
+#include <QDesktopServices>
+#include <QHeaderView>
+#include <QInputDialog>
+#include <QLabel>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QSplitter>
+#include <QStackedLayout>
+#include <QTabWidget>
+#include <QTreeView>
+#include <QUrl>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <chrono>
+
+namespace millrace::ui {
+
+namespace {
+
+constexpr std::chrono::seconds lookInterval{5};
+constexpr int emptyPage = 0, tablePage = 1;
+
+QTreeView* makeTable(const QString& name, const QString& accessibleName) {
+  auto* table = new QTreeView;
+  table->setObjectName(name);
+  table->setAccessibleName(accessibleName);
+  table->setRootIsDecorated(false);
+  table->setUniformRowHeights(true);
+  table->setAlternatingRowColors(true);
+  table->setTextElideMode(Qt::ElideMiddle);
+  return table;
+}
+
+} // namespace
+
+RunsPage::RunsPage(RunHistory& history, RunQueue& queue, const QString& cacheFolder, QWidget* parent)
+    : QWidget(parent),
+      m_history(history),
+      m_model(new RunTableModel(this)),
+      m_filter(new RunFilter(this)),
+      m_filterBar(new RunFilterBar(*m_filter)),
+      m_stack(new QStackedLayout(this)) {
+  m_filter->setSourceModel(m_model);
+  m_stack->addWidget(new PageArea(makeEmptyPage()));
+  m_stack->addWidget(new PageArea(makePage(queue, cacheFolder)));
+  m_look.setInterval(lookInterval);
+  connect(&m_look, &QTimer::timeout, this, [this] {
+    if (isVisible() && !window()->isMinimized()) m_history.refresh();
+  });
+  m_look.start();
+  connect(&m_history, &RunHistory::changed, this, &RunsPage::historyChanged);
+  connect(&m_history, &RunHistory::baselineChanged, this, [this] {
+    historyChanged();
+    selectionChanged();
+  });
+  connect(&m_history, &RunHistory::notesFailed, this, [this](const QString& run, const QString& message) {
+    showProblem(tr("The notes of %1 are not kept beside it: %2").arg(run, message));
+  });
+  for (const auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved})
+    connect(m_filter, signal, this, &RunsPage::showCounts);
+  connect(m_table->selectionModel(), &QItemSelectionModel::selectionChanged, this, &RunsPage::selectionChanged);
+  connect(m_table, &QTreeView::activated, this,
+          [this](const QModelIndex& index) { Q_EMIT openRequested(index.data(RunTableModel::PathRole).toString()); });
+  connectDetails();
+  historyChanged();
+  selectionChanged();
+}
+
+RunsPage::~RunsPage() = default;
+
+QWidget* RunsPage::makeEmptyPage() {
+  auto* page = new QWidget;
+  auto* title = new QLabel(tr("No runs yet"));
+  QFont large = font();
+  large.setPointSizeF(large.pointSizeF() * 1.4);
+  title->setFont(large);
+  title->setAlignment(Qt::AlignCenter);
+  auto* text = new QLabel(tr("Every run that is made on this machine is listed here, whichever program makes it, and "
+                             "stays so when its checkpoints are deleted."));
+  text->setAlignment(Qt::AlignCenter);
+  text->setWordWrap(true);
+  auto* configure = new QPushButton(tr("&Configure a project"));
+  configure->setObjectName(QStringLiteral("runsConfigure"));
+  auto* open = new QPushButton(tr("&Open a run…"));
+  open->setObjectName(QStringLiteral("runsOpenRun"));
+  connect(configure, &QPushButton::clicked, this, &RunsPage::configureRequested);
+  connect(open, &QPushButton::clicked, this, &RunsPage::openRunRequested);
+  auto* buttons = new QHBoxLayout;
+  buttons->addStretch(1);
+  buttons->addWidget(configure);
+  buttons->addWidget(open);
+  buttons->addStretch(1);
+  auto* layout = new QVBoxLayout(page);
+  layout->addStretch(1);
+  layout->addWidget(title);
+  layout->addWidget(text);
+  layout->addLayout(buttons);
+  layout->addStretch(2);
+  return page;
+}
+
+QWidget* RunsPage::makePage(RunQueue& queue, const QString& cacheFolder) {
+  m_table = makeTable(QStringLiteral("runTable"), tr("Runs"));
+  m_table->setModel(m_filter);
+  m_table->setSelectionMode(QAbstractItemView::ExtendedSelection);
+  m_table->setSortingEnabled(true);
+  m_table->sortByColumn(RunTableModel::ChangedColumn, Qt::DescendingOrder);
+  m_table->setMinimumHeight(6 * fontMetrics().lineSpacing());
+  const int letter = fontMetrics().averageCharWidth();
+  QHeaderView* header = m_table->header();
+  header->resizeSection(RunTableModel::NameColumn, 34 * letter);
+  header->resizeSection(RunTableModel::OutcomeColumn, 16 * letter);
+  for (const int column : {RunTableModel::ProgressColumn, RunTableModel::BeganColumn, RunTableModel::ChangedColumn})
+    header->resizeSection(column, 18 * letter);
+  for (const int column : {RunTableModel::LossColumn, RunTableModel::ValidationColumn, RunTableModel::SpeedColumn,
+                           RunTableModel::CheckpointsColumn})
+    header->resizeSection(column, 13 * letter);
+  header->resizeSection(RunTableModel::ModelColumn, 28 * letter);
+  m_notice = new QLabel;
+  m_notice->setObjectName(QStringLiteral("historyNotice"));
+  m_notice->setWordWrap(true);
+  m_notice->setTextFormat(Qt::PlainText);
+  m_warnings = new ComparisonWarnings;
+
+  auto* top = new QWidget;
+  auto* topLayout = new QVBoxLayout(top);
+  topLayout->setContentsMargins(0, 0, 0, 0);
+  topLayout->addWidget(m_filterBar);
+  topLayout->addWidget(m_notice);
+  topLayout->addWidget(m_table, 1);
+  topLayout->addWidget(m_warnings);
+  m_splitter = new QSplitter(Qt::Vertical);
+  m_splitter->addWidget(top);
+  m_splitter->addWidget(makeTabs(queue, cacheFolder));
+  m_splitter->setChildrenCollapsible(false);
+  m_splitter->setSizes({2000, 2400}); // shares of what there is
+  auto* page = new QWidget;
+  auto* layout = new QVBoxLayout(page);
+  layout->addWidget(m_splitter, 1);
+  return page;
+}
+
+QWidget* RunsPage::makeTabs(RunQueue& queue, const QString& cacheFolder) {
+  m_details = new RunDetailsPanel;
+  m_noDetails = new QLabel;
+  m_noDetails->setAlignment(Qt::AlignCenter);
+  m_noDetails->setWordWrap(true);
+  auto* details = new QWidget;
+  m_detailsStack = new QStackedLayout(details);
+  m_detailsStack->addWidget(m_noDetails);
+  m_detailsStack->addWidget(m_details);
+  auto* scroll = new PageArea(details);
+  scroll->setFocusPolicy(Qt::NoFocus);
+
+  m_charts = new OverlayCharts(cacheFolder);
+  m_differences = new DifferenceModel(this);
+  m_settings = makeTable(QStringLiteral("differences"), tr("Settings that differ"));
+  m_settings->setModel(m_differences);
+  m_settings->setMinimumHeight(5 * fontMetrics().lineSpacing());
+  m_settingsText = new QLabel;
+  m_settingsText->setObjectName(QStringLiteral("differencesText"));
+  m_settingsText->setWordWrap(true);
+  m_settingsText->setTextFormat(Qt::PlainText);
+  auto* settings = new QWidget;
+  auto* settingsLayout = new QVBoxLayout(settings);
+  settingsLayout->addWidget(m_settingsText);
+  settingsLayout->addWidget(m_settings, 1);
+  auto* queuePanel = new QueuePanel(queue);
+  connect(queuePanel, &QueuePanel::addRequested, this, &RunsPage::queueProjectRequested);
+
+  m_tabs = new QTabWidget;
+  m_tabs->setObjectName(QStringLiteral("runsTabs"));
+  m_tabs->setDocumentMode(true);
+  m_tabs->addTab(scroll, tr("&Details"));
+  m_tabs->addTab(m_charts, tr("&Charts"));
+  m_tabs->addTab(settings, tr("Settin&gs"));
+  m_tabs->addTab(queuePanel, tr("&Queue"));
+  return m_tabs;
+}
+
+void RunsPage::connectDetails() {
+  connect(m_details, &RunDetailsPanel::openRequested, this, &RunsPage::openRequested);
+  connect(m_details, &RunDetailsPanel::resumeRequested, this, &RunsPage::resumeRequested);
+  connect(m_details, &RunDetailsPanel::queueRequested, this, &RunsPage::queueRequested);
+  connect(m_details, &RunDetailsPanel::branchRequested, this, &RunsPage::askBranch);
+  connect(m_details, &RunDetailsPanel::exportRequested, this, &RunsPage::exportRequested);
+  connect(m_details, &RunDetailsPanel::deleteRequested, this, &RunsPage::askDelete);
+  connect(m_details, &RunDetailsPanel::folderRequested, this,
+          [](const QString& run) { QDesktopServices::openUrl(QUrl::fromLocalFile(run)); });
+  connect(m_details, &RunDetailsPanel::forgetRequested, &m_history, &RunHistory::forget);
+  connect(m_details, &RunDetailsPanel::baselineRequested, &m_history, &RunHistory::setBaseline);
+  connect(m_details, &RunDetailsPanel::notesChanged, &m_history, &RunHistory::setNotes);
+}
+
+void RunsPage::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  m_history.refresh();
+}
+
+QStringList RunsPage::selected() const {
+  QModelIndexList rows = m_table->selectionModel()->selectedRows();
+  std::sort(rows.begin(), rows.end()); // as they stand in the table, so that colours are those of the order in sight
+  QStringList runs;
+  for (const QModelIndex& row : rows) runs << row.data(RunTableModel::PathRole).toString();
+  return runs;
+}
+
+QStringList RunsPage::compared() const {
+  QStringList runs = selected();
+  const QString baseline = m_history.baseline();
+  if (!runs.isEmpty() && m_history.find(baseline)) {
+    runs.removeAll(baseline);
+    runs.prepend(baseline);
+  }
+  // Of what is gone there is nothing to draw.
+  runs.removeIf([this](const QString& run) {
+    const RunEntry* entry = m_history.find(run);
+    return !entry || !entry->present;
+  });
+  return runs;
+}
+
+void RunsPage::select(const QStringList& runs) {
+  QItemSelection selection;
+  for (const QString& run : runs) {
+    const int row = m_model->rowOf(run);
+    const QModelIndex index = row < 0 ? QModelIndex() : m_filter->mapFromSource(m_model->index(row, 0));
+    if (index.isValid()) selection.select(index, index);
+  }
+  m_table->selectionModel()->select(selection, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+  if (!selection.isEmpty()) m_table->scrollTo(selection.indexes().first());
+}
+
+void RunsPage::historyChanged() {
+  const bool first = m_model->rowCount() == 0;
+  m_model->setRuns(m_history.runs());
+  m_model->setBaseline(m_history.baseline());
+  QStringList tags;
+  for (const RunEntry& run : m_history.runs()) tags << run.tags;
+  tags.removeDuplicates();
+  tags.sort(Qt::CaseInsensitive);
+  m_filterBar->setTags(tags);
+  m_notice->setText(m_history.notice());
+  m_notice->setVisible(!m_history.notice().isEmpty());
+  m_stack->setCurrentIndex(m_history.runs().empty() ? emptyPage : tablePage);
+  showCounts();
+  // Somebody who comes here looks for the last one.
+  if (first && m_filter->rowCount() > 0 && selected().isEmpty())
+    select({m_filter->index(0, 0).data(RunTableModel::PathRole).toString()});
+  else
+    selectionChanged();
+}
+
+void RunsPage::showCounts() {
+  m_filterBar->setCounts(m_filter->rowCount(), m_model->rowCount());
+}
+
+void RunsPage::selectionChanged() {
+  const QStringList runs = selected();
+  const RunEntry* run = runs.size() == 1 ? m_history.find(runs.front()) : nullptr;
+  m_details->show(run ? *run : RunEntry(), run && run->path == m_history.baseline());
+  m_noDetails->setText(runs.size() > 1 ? tr("%1 runs are selected: Charts and Settings compare them.").arg(runs.size())
+                                       : tr("Select a run, or several to compare them."));
+  m_detailsStack->setCurrentIndex(run ? 1 : 0);
+  const QStringList shown = compared();
+  if (shown == m_shown) return;
+  m_shown = shown;
+  compare();
+}
+
+void RunsPage::compare() {
+  std::vector<OverlayCharts::Line> lines;
+  std::vector<Path> paths;
+  for (const QString& run : std::as_const(m_shown)) {
+    const QString name = m_history.find(run)->name;
+    lines.push_back({run, run == m_history.baseline() ? tr("%1 (baseline)").arg(name) : name});
+    paths.push_back(toPath(run));
+  }
+  m_charts->show(lines);
+  m_warnings->show({});
+  ++m_comparison;
+  if (paths.size() < 2) {
+    m_differences->setDifferences({}, {});
+    return setSettingsText(tr("Select two runs or more, or pin one as the baseline, to see which settings differ."));
+  }
+  setSettingsText(tr("Comparing…"));
+  const auto work = [paths] {
+    LocalFileSystem files;
+    return std::make_shared<Result<RunComparison>>(compareRuns(files, paths));
+  };
+  inBackground(this, work, [this, number = m_comparison](const std::shared_ptr<Result<RunComparison>>& comparison) {
+    if (number == m_comparison) showComparison(*comparison);
+  });
+}
+
+void RunsPage::showComparison(const Result<RunComparison>& comparison) {
+  if (!comparison) {
+    m_differences->setDifferences({}, {});
+    return setSettingsText(toQt(comparison.error().message));
+  }
+  QStringList names, warnings;
+  for (const ComparedRun& run : comparison->runs) names << toQt(run.details.info.name);
+  for (const std::string& warning : comparison->warnings) warnings << toQt(warning);
+  m_differences->setDifferences(names, comparison->settings);
+  m_warnings->show(warnings);
+  m_settings->resizeColumnToContents(0);
+  const int room = std::max(1, m_settings->viewport()->width() - m_settings->columnWidth(0));
+  for (int column = 1; column <= names.size(); ++column)
+    m_settings->setColumnWidth(column, std::max(20 * fontMetrics().averageCharWidth(),
+                                                room / static_cast<int>(names.size())));
+  setSettingsText(comparison->settings.empty() ? tr("All settings are the same.") : QString());
+}
+
+void RunsPage::setSettingsText(const QString& text) {
+  m_settingsText->setText(text);
+  m_settingsText->setVisible(!text.isEmpty());
+  m_settings->setVisible(text.isEmpty());
+}
+
+void RunsPage::askBranch(const QString& run) {
+  const auto work = [path = toPath(run)] {
+    LocalFileSystem files;
+    return runInfo(files, path);
+  };
+  inBackground(this, work, [this, run](const Result<RunInfo>& info) {
+    if (!info) return showProblem(toQt(info.error().message));
+    if (info->checkpointSteps.empty()) return showProblem(tr("The run has no checkpoint to branch from."));
+    QStringList steps;
+    for (auto step = info->checkpointSteps.rbegin(); step != info->checkpointSteps.rend(); ++step)
+      steps << countText(*step);
+    auto* dialog = new QInputDialog(this);
+    dialog->setObjectName(QStringLiteral("branchDialog"));
+    dialog->setWindowTitle(tr("Branch from %1").arg(toQt(info->name)));
+    dialog->setLabelText(tr("The new run begins with weights, optimizer and place in the data of the checkpoint of step"));
+    dialog->setComboBoxItems(steps);
+    dialog->setOkButtonText(tr("&Configure"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &QInputDialog::textValueSelected, this,
+            [this, run, steps, all = info->checkpointSteps](const QString& text) {
+              const qsizetype chosen = steps.indexOf(text);
+              if (chosen < 0) return;
+              Q_EMIT branchRequested({toPath(run), all[all.size() - 1 - static_cast<std::size_t>(chosen)]});
+            });
+    dialog->open();
+  });
+}
+
+void RunsPage::askDelete(const QString& run) {
+  const RunEntry* entry = m_history.find(run);
+  if (!entry) return;
+  auto* dialog = new DeleteCheckpointsDialog(run, entry->name, entry->outcome == RunOutcome::Finished, this);
+  connect(dialog, &DeleteCheckpointsDialog::confirmed, this, [this, run](KeptCheckpoints keep) {
+    m_history.deleteCheckpoints(run, keep, [this](const Result<DeletedCheckpoints>& result) {
+      m_details->showProblem(result ? tr("%1 checkpoints deleted, %2 freed; metrics, samples and notes stay.")
+                                          .arg(countText(static_cast<std::int64_t>(result->deleted.size())),
+                                               bytesText(result->freed))
+                                    : toQt(result.error().message));
+    });
+  });
+  dialog->open();
+}
+
+void RunsPage::showQueue() {
+  m_stack->setCurrentIndex(tablePage);
+  m_tabs->setCurrentIndex(QueueTab);
+}
+
+void RunsPage::showProblem(const QString& message) {
+  m_details->showProblem(message);
+}
+
+QByteArray RunsPage::saveLayout() const {
+  return m_splitter->saveState();
+}
+
+void RunsPage::restoreLayout(const QByteArray& state) {
+  m_splitter->restoreState(state);
+}
+
+} // namespace millrace::ui
