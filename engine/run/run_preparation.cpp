@@ -291,12 +291,12 @@ class Preparation {
     MILLRACE_TRY(m_run.state, origin.load(branch.step, parameters));
     const TrainerState& state = m_run.state;
     if (state.configFingerprint != config || state.dataFingerprint != data)
-      return badInput(fmt::format("{}: {} changed since the checkpoint of step {}, so that no branch can go on from it; "
-                                  "bring the files back, or export the model and start a new run from that folder",
-                                  branch.run.string(),
-                                  state.configFingerprint != config ? "the model or its precision"
-                                                                    : "the data, its weights or the tokenizer",
-                                  formatCount(branch.step)));
+      return badInput(fmt::format(
+          "{}: {} changed since the checkpoint of step {}, so that no branch can go on from it; "
+          "bring the files back, or export the model and start a new run from that folder",
+          branch.run.string(),
+          state.configFingerprint != config ? "the model or its precision" : "the data, its weights or the tokenizer",
+          formatCount(branch.step)));
     m_run.trainer->setUpdates(state.optimizerSteps);
     return m_run.source->seek(state.cursor);
   }

@@ -42,9 +42,19 @@ class TestBranch : public QObject {
   /// Killed before it has a checkpoint of its own, it begins from the other run's once more.
   void resumedBeforeItsFirstCheckpoint() {
     const QString branch = m_folder.filePath("killed");
-    QStringList arguments{"train",    m_project, "--run-dir",     branch, "--json", "--branch",
-                          m_whole,    "--set",   "checkpoint.every=0", "--set", "training.steps=2000",
-                          "--branch-step", "10"};
+    QStringList arguments{"train",
+                          m_project,
+                          "--run-dir",
+                          branch,
+                          "--json",
+                          "--branch",
+                          m_whole,
+                          "--set",
+                          "checkpoint.every=0",
+                          "--set",
+                          "training.steps=2000",
+                          "--branch-step",
+                          "10"};
     {
       Child child(arguments);
       QVERIFY(child.start());
@@ -81,8 +91,8 @@ class TestBranch : public QObject {
     const QString at = "10";
     QTest::newRow("context") << QStringList{"--branch-step", at, "--set", "training.context=16"}
                              << QByteArray("training.context");
-    QTest::newRow("precision and seed") << QStringList{"--branch-step", at, "--set", "training.precision=bf16", "--set",
-                                                       "training.seed=9"}
+    QTest::newRow("precision and seed") << QStringList{"--branch-step",           at,      "--set",
+                                                       "training.precision=bf16", "--set", "training.seed=9"}
                                         << QByteArray("training.precision, training.seed");
     QTest::newRow("data") << QStringList{"--branch-step", at, "--set", "data.validation_fraction=0.2"}
                           << QByteArray("data.validation_fraction");
@@ -107,8 +117,8 @@ class TestBranch : public QObject {
 
  private:
   Outcome train(const QString& run, const QStringList& options) {
-    return runProgram(QStringList{"train", m_project, "--run-dir", run, "--set", "checkpoint.every=10", "--set", "checkpoint.keep=9", "--set",
-                                  "evaluation.every=5"} +
+    return runProgram(QStringList{"train", m_project, "--run-dir", run, "--set", "checkpoint.every=10", "--set",
+                                  "checkpoint.keep=9", "--set", "evaluation.every=5"} +
                       options);
   }
 

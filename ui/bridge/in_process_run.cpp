@@ -50,7 +50,8 @@ Status InProcessRun::tellHistory(OpenRun& open, const std::filesystem::path& dir
     const auto* metrics = std::get_if<StepMetrics>(&event->body);
     const bool isLast = metrics && lastStep && metrics->step >= *lastStep;
     // Of the run that a branch leaves: its figures, not what became of it.
-    const bool isTold = !lastStep || (event->step <= *lastStep && (metrics || std::holds_alternative<Evaluation>(event->body)));
+    const bool isTold =
+        !lastStep || (event->step <= *lastStep && (metrics || std::holds_alternative<Evaluation>(event->body)));
     if (isTold && open.history.put(std::move(*event))) wakeUp->wake();
     if (live && isLast) break;
   }

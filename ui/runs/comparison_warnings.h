@@ -1,5 +1,5 @@
-// ComparisonWarnings: why the losses of the runs that are compared say little about each other, in sight as long as they
-// are. GUI thread.
+// ComparisonWarnings: why the losses of the runs that are compared say little about each other, in sight as long as
+// they are. GUI thread.
 #pragma once
 
 #include <QFrame>

@@ -31,6 +31,8 @@ DeleteCheckpointsDialog::DeleteCheckpointsDialog(const QString& run, const QStri
   for (QLabel* label : {m_text, m_warning}) {
     label->setWordWrap(true);
     label->setTextFormat(Qt::PlainText);
+    label->setMinimumHeight(3 * fontMetrics().lineSpacing()); // what it will say wraps, and comes later
+    label->setAlignment(Qt::AlignLeft | Qt::AlignTop);
   }
   m_text->setText(tr("Looking at the checkpoints…"));
   auto* buttons = new QDialogButtonBox;
@@ -47,7 +49,7 @@ DeleteCheckpointsDialog::DeleteCheckpointsDialog(const QString& run, const QStri
   layout->addWidget(m_warning);
   layout->addStretch(1);
   layout->addWidget(buttons);
-  resize(std::max(sizeHint().width(), 60 * fontMetrics().averageCharWidth()), sizeHint().height());
+  setMinimumWidth(70 * fontMetrics().averageCharWidth());
 
   connect(m_keepNewest, &QCheckBox::toggled, this, &DeleteCheckpointsDialog::updateText);
   connect(m_keepBest, &QCheckBox::toggled, this, &DeleteCheckpointsDialog::updateText);
@@ -72,7 +74,8 @@ void DeleteCheckpointsDialog::look() {
     m_checkpoints = details->checkpoints;
     m_best = details->bestCheckpoint;
     m_keepBest->setEnabled(m_best >= 0);
-    if (m_best >= 0) m_keepBest->setText(tr("Keep the one with the lowest &validation loss (step %1)").arg(countText(m_best)));
+    if (m_best >= 0)
+      m_keepBest->setText(tr("Keep the one with the lowest &validation loss (step %1)").arg(countText(m_best)));
     if (!m_checkpoints.empty())
       m_keepNewest->setText(tr("Keep the &newest (step %1)").arg(countText(m_checkpoints.back().step)));
     updateText();
@@ -98,10 +101,10 @@ void DeleteCheckpointsDialog::updateText() {
                                    .arg(countText(going), countText(static_cast<std::int64_t>(m_checkpoints.size())),
                                         bytesText(freed)));
   const bool none = going == static_cast<std::int64_t>(m_checkpoints.size()) && going > 0;
-  m_warning->setVisible(none);
-  m_warning->setText(m_finished
-                         ? tr("The trained model goes with them, unless you have exported it.")
-                         : tr("Without a checkpoint the run can neither be resumed nor branched from nor exported."));
+  m_warning->setText(!none        ? QString()
+                     : m_finished ? tr("The trained model goes with them, unless you have exported it.")
+                                  : tr("Without a checkpoint the run can neither be resumed nor branched from nor "
+                                       "exported."));
 }
 
 } // namespace millrace::ui

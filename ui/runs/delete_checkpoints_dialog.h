@@ -1,5 +1,5 @@
-// DeleteCheckpointsDialog: which checkpoints of a run go, and how much of the disk that frees; asks, and deletes nothing
-// itself. GUI thread; looks at the files on the pool's.
+// DeleteCheckpointsDialog: which checkpoints of a run go, and how much of the disk that frees; asks, and deletes
+// nothing itself. GUI thread; looks at the files on the pool's.
 #pragma once
 
 #include "engine/run_details.h"

@@ -52,18 +52,26 @@ void makePrivate(const QString& file) {
 
 /// In the order of `columns`.
 QVariantList valuesOf(const RunEntry& run) {
-  return {run.path,       run.name,
-          run.project,    run.model,
+  return {run.path,
+          run.name,
+          run.project,
+          run.model,
           static_cast<int>(run.outcome),
-          run.reason,     run.owner,
-          run.step,       run.totalSteps,
-          run.tokens,     orNull(run.loss),
+          run.reason,
+          run.owner,
+          run.step,
+          run.totalSteps,
+          run.tokens,
+          orNull(run.loss),
           orNull(run.tokensPerSecond),
           orNull(run.validation),
           run.validationStep,
-          run.began,      run.changed,
-          run.checkpoints, run.checkpointBytes,
-          run.notes,      run.present,
+          run.began,
+          run.changed,
+          run.checkpoints,
+          run.checkpointBytes,
+          run.notes,
+          run.present,
           run.stamp};
 }
 

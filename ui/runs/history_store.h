@@ -1,6 +1,6 @@
-// HistoryStore: the runs that were ever seen, in an SQLite file, so that they are listed at once and those that are gone
-// still are. Nothing in it is the only copy of what can be read from run directories, people's notes included, as long
-// as these are there. Opened, used and closed on one thread; several processes may have it open.
+// HistoryStore: the runs that were ever seen, in an SQLite file, so that they are listed at once and those that are
+// gone still are. Nothing in it is the only copy of what can be read from run directories, people's notes included, as
+// long as these are there. Opened, used and closed on one thread; several processes may have it open.
 #pragma once
 
 #include "runs/run_entry.h"

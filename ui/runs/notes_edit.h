@@ -1,5 +1,5 @@
-// NotesEdit: a text of several lines that says when somebody has finished writing: the focus leaves, or Ctrl+Return. Tab
-// leaves it. GUI thread.
+// NotesEdit: a text of several lines that says when somebody has finished writing: the focus leaves, or Ctrl+Return.
+// Tab leaves it. GUI thread.
 #pragma once
 
 #include <QPlainTextEdit>

@@ -19,8 +19,9 @@ namespace millrace::ui {
 
 namespace {
 
-/// Width from which charts stand side by side.
-constexpr int chartWidth = 420;
+/// Widths from which two and all four charts stand side by side.
+constexpr int pairWidth = 840;
+constexpr int rowWidth = 1800;
 constexpr int chartHeight = 220;
 constexpr int leastHeight = 150;
 
@@ -118,9 +119,8 @@ void OverlayCharts::show(const std::vector<Line>& runs) {
       return run && run->path() == runs[i].path && run->name() == runs[i].name;
     });
     changed = changed || known - before.begin() != static_cast<std::ptrdiff_t>(i);
-    m_runs.push_back(known == before.end()
-                         ? std::make_unique<OverlaidRun>(runs[i].path, runs[i].name, m_cacheFolder)
-                         : std::move(*known));
+    m_runs.push_back(known == before.end() ? std::make_unique<OverlaidRun>(runs[i].path, runs[i].name, m_cacheFolder)
+                                           : std::move(*known));
   }
   if (changed) draw();
 }
@@ -154,7 +154,7 @@ void OverlayCharts::resizeEvent(QResizeEvent* event) {
 }
 
 void OverlayCharts::arrange() {
-  const int columns = std::max(1, width() / chartWidth);
+  const int columns = width() < pairWidth ? 1 : width() < rowWidth ? 2 : 4;
   if (columns == m_columns) return;
   m_columns = columns;
   int place = 0;

@@ -1,5 +1,5 @@
-// OverlayCharts: loss, validation loss, throughput and gradient norm of several runs, one line a run, over steps, tokens
-// or time. The first of them keeps the first colour: that is where the baseline stands. GUI thread.
+// OverlayCharts: loss, validation loss, throughput and gradient norm of several runs, one line a run, over steps,
+// tokens or time. The first of them keeps the first colour: that is where the baseline stands. GUI thread.
 #pragma once
 
 #include "charts/chart_group.h"

@@ -52,10 +52,9 @@ QueuePanel::QueuePanel(RunQueue& queue, QWidget* parent)
   m_add = add(tr("Add a &project…"), QStringLiteral("configure"), QStringLiteral("queueAdd"),
               [this] { Q_EMIT addRequested(); });
   m_up = add(tr("Move &up"), {}, QStringLiteral("queueUp"), [this] { m_queue.move(current(), -1); });
-  m_down = add(tr("Move do&wn"), {},
-               QStringLiteral("queueDown"), [this] { m_queue.move(current(), 1); });
-  m_retry = add(tr("Tr&y again"), QStringLiteral("play"), QStringLiteral("queueRetry"),
-                [this] { m_queue.retry(current()); });
+  m_down = add(tr("Move do&wn"), {}, QStringLiteral("queueDown"), [this] { m_queue.move(current(), 1); });
+  m_retry =
+      add(tr("Tr&y again"), QStringLiteral("play"), QStringLiteral("queueRetry"), [this] { m_queue.retry(current()); });
   m_remove = add(tr("Re&move"), QStringLiteral("discard"), QStringLiteral("queueRemove"),
                  [this] { m_queue.remove(current()); });
   bar->addWidget(m_stops);
@@ -104,17 +103,17 @@ void QueuePanel::update() {
     const QSignalBlocker quiet(m_stops);
     m_stops->setChecked(m_queue.stopsOnFailure());
   }
-  const auto waiting = std::count_if(runs.begin(), runs.end(), [](const QueuedRun& each) {
-    return each.state == QueuedRun::State::Waiting;
-  });
+  const auto waiting = std::count_if(runs.begin(), runs.end(),
+                                     [](const QueuedRun& each) { return each.state == QueuedRun::State::Waiting; });
   QString text;
   if (!m_queue.notice().isEmpty())
     text = m_queue.notice();
   else if (!m_queue.isReady())
     text = tr("Reading the queue…");
   else if (runs.empty())
-    text = tr("Nothing waits. Line up the project that is open with Ctrl+F5, a project file with the button above, or a "
-              "run that was interrupted from its details. One is begun when the one before has ended, in this window.");
+    text =
+        tr("Nothing waits. Line up the project that is open with Ctrl+F5, a project file with the button above, or a "
+           "run that was interrupted from its details. One is begun when the one before has ended, in this window.");
   else if (!on && waiting > 0)
     text = tr("The queue stands still: nothing is begun before it is started.");
   else if (m_queue.running())

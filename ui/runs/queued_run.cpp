@@ -36,16 +36,15 @@ QByteArray queueToJson(const KeptQueue& queue) {
   QJsonArray runs;
   for (const QueuedRun& run : queue.runs) {
     QJsonObject object{{"kind", run.kind == QueuedRun::Kind::Resume ? resumeWord : projectWord},
-                            {"title", run.title},
-                            {"project", QString::fromUtf8(run.project)},
-                            {"folder", run.folder},
-                            {"source", run.source},
-                            {"run", run.run},
-                            {"state", wordOf(run.state)},
-                            {"message", run.message}};
+                       {"title", run.title},
+                       {"project", QString::fromUtf8(run.project)},
+                       {"folder", run.folder},
+                       {"source", run.source},
+                       {"run", run.run},
+                       {"state", wordOf(run.state)},
+                       {"message", run.message}};
     if (run.branch)
-      object["branch"] =
-          QJsonObject{{"run", toQt(run.branch->run)}, {"step", static_cast<qint64>(run.branch->step)}};
+      object["branch"] = QJsonObject{{"run", toQt(run.branch->run)}, {"step", static_cast<qint64>(run.branch->step)}};
     runs.append(object);
   }
   return QJsonDocument(QJsonObject{{"format", format}, {"stops_on_failure", queue.stopsOnFailure}, {"runs", runs}})

@@ -22,11 +22,11 @@ struct QueuedRun {
   qint64 id = 0; ///< of the queue that it is in
   Kind kind = Kind::Project;
   QString title = {};
-  QByteArray project = {}; ///< its text; what is in the window then, saved or not
-  QString folder = {};     ///< what its relative paths are relative to
-  QString source = {};     ///< what messages call its file
+  QByteArray project = {};                ///< its text; what is in the window then, saved or not
+  QString folder = {};                    ///< what its relative paths are relative to
+  QString source = {};                    ///< what messages call its file
   std::optional<BranchPoint> branch = {}; ///< what a project begins from, if anything
-  QString run = {};        ///< directory: to resume, or that it trains in
+  QString run = {};                       ///< directory: to resume, or that it trains in
   State state = State::Waiting;
   QString message = {}; ///< why it failed
 

@@ -29,8 +29,7 @@ QString figuresOf(const RunEntry& run) {
     training << (run.totalSteps > 0
                      ? RunDetailsPanel::tr("step %1 of %2").arg(countText(run.step), countText(run.totalSteps))
                      : RunDetailsPanel::tr("step %1").arg(countText(run.step)));
-  if (run.tokens > 0)
-    training << RunDetailsPanel::tr("%1 tokens").arg(shortCountText(static_cast<double>(run.tokens)));
+  if (run.tokens > 0) training << RunDetailsPanel::tr("%1 tokens").arg(shortCountText(static_cast<double>(run.tokens)));
   if (run.loss) training << RunDetailsPanel::tr("loss %1").arg(numberText(*run.loss));
   if (run.validation)
     training << RunDetailsPanel::tr("lowest validation loss %1 at step %2")
@@ -81,9 +80,9 @@ RunDetailsPanel::RunDetailsPanel(QWidget* parent)
     label->setTextFormat(Qt::PlainText);
     label->setWordWrap(true);
   }
-  m_state->setObjectName(QStringLiteral("runStateText"));
-  m_figures->setObjectName(QStringLiteral("runFigures"));
-  m_problem->setObjectName(QStringLiteral("runProblem"));
+  m_state->setObjectName(QStringLiteral("detailsState"));
+  m_figures->setObjectName(QStringLiteral("detailsFigures"));
+  m_problem->setObjectName(QStringLiteral("detailsMessage"));
   m_problem->hide();
   m_tags->setObjectName(QStringLiteral("runTags"));
   m_tags->setPlaceholderText(tr("Separated by commas"));
@@ -97,8 +96,8 @@ RunDetailsPanel::RunDetailsPanel(QWidget* parent)
   state->addWidget(m_state, 1);
   auto* actions = new FlowLayout;
   using Panel = RunDetailsPanel;
-  m_open = addButton(actions, tr("&Open"), QStringLiteral("chart"), QStringLiteral("openThisRun"),
-                     &Panel::openRequested);
+  m_open =
+      addButton(actions, tr("&Open"), QStringLiteral("chart"), QStringLiteral("openThisRun"), &Panel::openRequested);
   m_open->setToolTip(tr("Show the run on the Train page"));
   m_resume = addButton(actions, tr("Resu&me"), QStringLiteral("play"), QStringLiteral("resumeThisRun"),
                        &Panel::resumeRequested);
@@ -109,8 +108,8 @@ RunDetailsPanel::RunDetailsPanel(QWidget* parent)
   m_branch->setToolTip(tr("A new run that begins from a checkpoint of this one, with other settings"));
   m_export = addButton(actions, tr("E&xport…"), QStringLiteral("export"), QStringLiteral("exportThisRun"),
                        &Panel::exportRequested);
-  m_delete = addButton(actions, tr("Delete chec&kpoints…"), QStringLiteral("discard"),
-                       QStringLiteral("deleteThisRun"), &Panel::deleteRequested);
+  m_delete = addButton(actions, tr("Delete chec&kpoints…"), QStringLiteral("discard"), QStringLiteral("deleteThisRun"),
+                       &Panel::deleteRequested);
   m_pin = addButton(actions, tr("&Pin as baseline"), QStringLiteral("pin"), QStringLiteral("pinThisRun"), nullptr);
   m_showFolder = addButton(actions, tr("Open fo&lder"), QStringLiteral("folder"), QStringLiteral("folderOfThisRun"),
                            &Panel::folderRequested);

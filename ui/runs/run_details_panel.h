@@ -1,5 +1,5 @@
-// RunDetailsPanel: one run of the history: how it stands and why, its figures, tags and notes, and what can be done with
-// it. Shows and asks; others do. GUI thread.
+// RunDetailsPanel: one run of the history: how it stands and why, its figures, tags and notes, and what can be done
+// with it. Shows and asks; others do. GUI thread.
 #pragma once
 
 #include "runs/run_entry.h"

@@ -23,9 +23,9 @@ struct RunEntry {
   std::optional<double> loss = {}; ///< of the last step
   std::optional<double> tokensPerSecond = {};
   std::optional<double> validation = {}; ///< lowest validation loss
-  qint64 validationStep = 0;        ///< of it
-  double began = 0;                 ///< seconds since 1970; 0: not known, as of the next
-  double changed = 0;               ///< last sign of life
+  qint64 validationStep = 0;             ///< of it
+  double began = 0;                      ///< seconds since 1970; 0: not known, as of the next
+  double changed = 0;                    ///< last sign of life
   int checkpoints = 0;
   qint64 checkpointBytes = 0;
   QStringList tags = {};

@@ -8,6 +8,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
+#include <QPushButton>
 #include <QShortcut>
 
 namespace millrace::ui {
@@ -18,18 +19,19 @@ RunFilterBar::RunFilterBar(RunFilter& filter, QWidget* parent)
       m_text(new QLineEdit),
       m_state(new QComboBox),
       m_tag(new QComboBox),
-      m_count(new QLabel) {
+      m_count(new QLabel),
+      m_listAll(new QPushButton(tr("L&ist all"))) {
   m_text->setObjectName(QStringLiteral("runFilter"));
   m_text->setPlaceholderText(tr("Words of names, tags, notes, models"));
   m_text->setClearButtonEnabled(true);
   m_text->setMinimumWidth(24 * fontMetrics().averageCharWidth());
-  m_state->setObjectName(QStringLiteral("runState"));
-  for (const auto& [text, shown] : {std::pair{tr("All"), RunsShown::All}, std::pair{tr("At work"), RunsShown::Live},
-                                    std::pair{tr("Finished"), RunsShown::Finished},
-                                    std::pair{tr("Interrupted"), RunsShown::Interrupted},
-                                    std::pair{tr("Failed"), RunsShown::Failed}, std::pair{tr("Gone"), RunsShown::Gone}})
+  m_state->setObjectName(QStringLiteral("stateFilter"));
+  for (const auto& [text, shown] :
+       {std::pair{tr("All"), RunsShown::All}, std::pair{tr("At work"), RunsShown::Live},
+        std::pair{tr("Finished"), RunsShown::Finished}, std::pair{tr("Interrupted"), RunsShown::Interrupted},
+        std::pair{tr("Failed"), RunsShown::Failed}, std::pair{tr("Gone"), RunsShown::Gone}})
     m_state->addItem(text, static_cast<int>(shown));
-  m_tag->setObjectName(QStringLiteral("runTag"));
+  m_tag->setObjectName(QStringLiteral("tagFilter"));
   m_tag->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   m_tag->setMinimumContentsLength(10);
   m_tag->addItem(tr("Any"));
@@ -50,13 +52,25 @@ RunFilterBar::RunFilterBar(RunFilter& filter, QWidget* parent)
   add(tr("Fi&nd:"), m_text);
   add(tr("&State:"), m_state);
   add(tr("&Tag:"), m_tag);
+  m_listAll->setObjectName(QStringLiteral("listAll"));
+  m_listAll->setAutoDefault(false);
   layout->addWidget(m_count);
+  layout->addWidget(m_listAll);
+  updateListAll();
 
-  connect(m_text, &QLineEdit::textChanged, this, [this](const QString& text) { m_filter.setText(text); });
-  connect(m_state, &QComboBox::currentIndexChanged, this,
-          [this] { m_filter.setShown(static_cast<RunsShown>(m_state->currentData().toInt())); });
-  connect(m_tag, &QComboBox::currentIndexChanged, this,
-          [this](int index) { m_filter.setTag(index > 0 ? m_tag->itemText(index) : QString()); });
+  connect(m_text, &QLineEdit::textChanged, this, [this](const QString& text) {
+    m_filter.setText(text);
+    updateListAll();
+  });
+  connect(m_state, &QComboBox::currentIndexChanged, this, [this] {
+    m_filter.setShown(static_cast<RunsShown>(m_state->currentData().toInt()));
+    updateListAll();
+  });
+  connect(m_tag, &QComboBox::currentIndexChanged, this, [this](int index) {
+    m_filter.setTag(index > 0 ? m_tag->itemText(index) : QString());
+    updateListAll();
+  });
+  connect(m_listAll, &QPushButton::clicked, this, &RunFilterBar::listAll);
   auto* find = new QShortcut(QKeySequence::Find, this);
   connect(find, &QShortcut::activated, m_text, [this] {
     m_text->setFocus(Qt::ShortcutFocusReason);
@@ -76,6 +90,7 @@ void RunFilterBar::setTags(const QStringList& tags) {
     m_tag->setCurrentIndex(static_cast<int>(tags.indexOf(chosen)) + 1);
   }
   if (!tags.contains(chosen)) m_filter.setTag({});
+  updateListAll();
 }
 
 void RunFilterBar::setCounts(int shown, int all) {
@@ -83,10 +98,15 @@ void RunFilterBar::setCounts(int shown, int all) {
                                 : tr("%1 of %2 runs").arg(countText(shown), countText(all)));
 }
 
-void RunFilterBar::clear() {
+void RunFilterBar::listAll() {
+  m_text->setFocus(); // the button has nothing left to do
   m_text->clear();
   m_state->setCurrentIndex(0);
   m_tag->setCurrentIndex(0);
+}
+
+void RunFilterBar::updateListAll() {
+  m_listAll->setEnabled(m_filter.isFiltering());
 }
 
 } // namespace millrace::ui

@@ -6,6 +6,7 @@
 class QComboBox;
 class QLabel;
 class QLineEdit;
+class QPushButton;
 
 namespace millrace::ui {
 
@@ -21,14 +22,17 @@ class RunFilterBar final : public QWidget {
   /// Those that runs have; a chosen one that none has any more is given up.
   void setTags(const QStringList& tags);
   void setCounts(int shown, int all);
-  void clear();
 
  private:
+  void listAll();
+  void updateListAll();
+
   RunFilter& m_filter;
   QLineEdit* m_text;
   QComboBox* m_state;
   QComboBox* m_tag;
   QLabel* m_count;
+  QPushButton* m_listAll;
 };
 
 } // namespace millrace::ui

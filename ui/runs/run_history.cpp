@@ -79,8 +79,7 @@ RunHistory::RunHistory(QSettings& settings, QObject* parent)
     : QObject(parent), m_settings(settings), m_file(historyFile()) {}
 
 const RunEntry* RunHistory::find(const QString& path) const {
-  const auto found =
-      std::find_if(m_runs.begin(), m_runs.end(), [&](const RunEntry& run) { return run.path == path; });
+  const auto found = std::find_if(m_runs.begin(), m_runs.end(), [&](const RunEntry& run) { return run.path == path; });
   return found == m_runs.end() ? nullptr : &*found;
 }
 
@@ -179,8 +178,7 @@ void RunHistory::forget(const QString& path) {
   };
   erase();
   inBackground(
-      this,
-      [file = m_file, path] { return withStore(file, [&](HistoryStore& store) { return store.remove(path); }); },
+      this, [file = m_file, path] { return withStore(file, [&](HistoryStore& store) { return store.remove(path); }); },
       [this, erase](const QString& problem) {
         m_problem = problem;
         erase();

@@ -178,8 +178,8 @@ void RunQueue::setFailed(qint64 id, const QString& reason) {
   if (!run->run.isEmpty()) run->kind = QueuedRun::Kind::Resume;
   if (m_stopsOnFailure && m_on) {
     m_on = false;
-    m_notice = tr("%1 failed, and the queue stands still: try it again or remove it, then start the queue.")
-                   .arg(run->title);
+    m_notice =
+        tr("%1 failed, and the queue stands still: try it again or remove it, then start the queue.").arg(run->title);
   } else {
     m_notice = tr("%1 failed; the queue went on without it.").arg(run->title);
   }

@@ -1,6 +1,6 @@
 // RunQueue: runs that are to be trained one after the other, in an order that people choose. Kept in a file with every
-// change, so that it outlives the window; one window at a time works on it. What starts them is the shell's. GUI thread;
-// the file is read and written on the pool's.
+// change, so that it outlives the window; one window at a time works on it. What starts them is the shell's. GUI
+// thread; the file is read and written on the pool's.
 #pragma once
 
 #include "runs/queued_run.h"

@@ -85,8 +85,8 @@ std::vector<RunEntry> scanRuns(const QStringList& folders, const std::vector<Run
   std::vector<RunEntry> entries;
   for (const RunEntry& run : std::as_const(all)) {
     // A process may have died without a trace in the files.
-    const bool same = !run.stamp.isEmpty() && run.outcome != RunOutcome::Live && holdsRun(run.path) &&
-                      run.stamp == stampOf(run.path);
+    const bool same =
+        !run.stamp.isEmpty() && run.outcome != RunOutcome::Live && holdsRun(run.path) && run.stamp == stampOf(run.path);
     if (same) {
       entries.push_back(run);
       entries.back().present = true;

@@ -88,8 +88,7 @@ void RunTableModel::setBaseline(const QString& run) {
 }
 
 int RunTableModel::rowOf(const QString& path) const {
-  const auto found =
-      std::find_if(m_runs.begin(), m_runs.end(), [&](const RunEntry& run) { return run.path == path; });
+  const auto found = std::find_if(m_runs.begin(), m_runs.end(), [&](const RunEntry& run) { return run.path == path; });
   return found == m_runs.end() ? -1 : static_cast<int>(found - m_runs.begin());
 }
 

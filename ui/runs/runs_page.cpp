@@ -45,6 +45,7 @@ QTreeView* makeTable(const QString& name, const QString& accessibleName) {
   table->setUniformRowHeights(true);
   table->setAlternatingRowColors(true);
   table->setTextElideMode(Qt::ElideMiddle);
+  table->header()->setTextElideMode(Qt::ElideMiddle);
   return table;
 }
 
@@ -128,7 +129,7 @@ QWidget* RunsPage::makePage(RunQueue& queue, const QString& cacheFolder) {
   header->resizeSection(RunTableModel::NameColumn, 34 * letter);
   header->resizeSection(RunTableModel::OutcomeColumn, 16 * letter);
   for (const int column : {RunTableModel::ProgressColumn, RunTableModel::BeganColumn, RunTableModel::ChangedColumn})
-    header->resizeSection(column, 18 * letter);
+    header->resizeSection(column, 23 * letter);
   for (const int column : {RunTableModel::LossColumn, RunTableModel::ValidationColumn, RunTableModel::SpeedColumn,
                            RunTableModel::CheckpointsColumn})
     header->resizeSection(column, 13 * letter);
@@ -145,7 +146,6 @@ QWidget* RunsPage::makePage(RunQueue& queue, const QString& cacheFolder) {
   topLayout->addWidget(m_filterBar);
   topLayout->addWidget(m_notice);
   topLayout->addWidget(m_table, 1);
-  topLayout->addWidget(m_warnings);
   m_splitter = new QSplitter(Qt::Vertical);
   m_splitter->addWidget(top);
   m_splitter->addWidget(makeTabs(queue, cacheFolder));
@@ -154,6 +154,7 @@ QWidget* RunsPage::makePage(RunQueue& queue, const QString& cacheFolder) {
   auto* page = new QWidget;
   auto* layout = new QVBoxLayout(page);
   layout->addWidget(m_splitter, 1);
+  layout->addWidget(m_warnings); // below all: the table stays where it is clicked
   return page;
 }
 
@@ -270,14 +271,19 @@ void RunsPage::historyChanged() {
 
 void RunsPage::showCounts() {
   m_filterBar->setCounts(m_filter->rowCount(), m_model->rowCount());
+  if (selected().isEmpty()) selectionChanged(); // which may have nothing left to select
 }
 
 void RunsPage::selectionChanged() {
   const QStringList runs = selected();
   const RunEntry* run = runs.size() == 1 ? m_history.find(runs.front()) : nullptr;
   m_details->show(run ? *run : RunEntry(), run && run->path == m_history.baseline());
-  m_noDetails->setText(runs.size() > 1 ? tr("%1 runs are selected: Charts and Settings compare them.").arg(runs.size())
-                                       : tr("Select a run, or several to compare them."));
+  if (runs.size() > 1)
+    m_noDetails->setText(tr("%1 runs are selected: Charts and Settings compare them.").arg(runs.size()));
+  else if (m_filter->rowCount() == 0)
+    m_noDetails->setText(tr("No run has all that is sought above."));
+  else
+    m_noDetails->setText(tr("Select a run, or several to compare them."));
   m_detailsStack->setCurrentIndex(run ? 1 : 0);
   const QStringList shown = compared();
   if (shown == m_shown) return;
@@ -323,8 +329,8 @@ void RunsPage::showComparison(const Result<RunComparison>& comparison) {
   m_settings->resizeColumnToContents(0);
   const int room = std::max(1, m_settings->viewport()->width() - m_settings->columnWidth(0));
   for (int column = 1; column <= names.size(); ++column)
-    m_settings->setColumnWidth(column, std::max(20 * fontMetrics().averageCharWidth(),
-                                                room / static_cast<int>(names.size())));
+    m_settings->setColumnWidth(column,
+                               std::max(20 * fontMetrics().averageCharWidth(), room / static_cast<int>(names.size())));
   setSettingsText(comparison->settings.empty() ? tr("All settings are the same.") : QString());
 }
 
@@ -348,7 +354,8 @@ void RunsPage::askBranch(const QString& run) {
     auto* dialog = new QInputDialog(this);
     dialog->setObjectName(QStringLiteral("branchDialog"));
     dialog->setWindowTitle(tr("Branch from %1").arg(toQt(info->name)));
-    dialog->setLabelText(tr("The new run begins with weights, optimizer and place in the data of the checkpoint of step"));
+    dialog->setLabelText(
+        tr("The new run begins with weights, optimizer and place in the data of the checkpoint of step"));
     dialog->setComboBoxItems(steps);
     dialog->setOkButtonText(tr("&Configure"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
@@ -368,10 +375,10 @@ void RunsPage::askDelete(const QString& run) {
   auto* dialog = new DeleteCheckpointsDialog(run, entry->name, entry->outcome == RunOutcome::Finished, this);
   connect(dialog, &DeleteCheckpointsDialog::confirmed, this, [this, run](KeptCheckpoints keep) {
     m_history.deleteCheckpoints(run, keep, [this](const Result<DeletedCheckpoints>& result) {
-      m_details->showProblem(result ? tr("%1 checkpoints deleted, %2 freed; metrics, samples and notes stay.")
-                                          .arg(countText(static_cast<std::int64_t>(result->deleted.size())),
-                                               bytesText(result->freed))
-                                    : toQt(result.error().message));
+      m_details->showProblem(
+          result ? tr("%1 checkpoints deleted, %2 freed; metrics, samples and notes stay.")
+                       .arg(countText(static_cast<std::int64_t>(result->deleted.size())), bytesText(result->freed))
+                 : toQt(result.error().message));
     });
   });
   dialog->open();

@@ -12,11 +12,18 @@ QueueRunner::QueueRunner(RunQueue& queue, RunControl& control, QObject* parent)
   connect(&control, &RunControl::startingChanged, this, &QueueRunner::considerSoon);
   connect(&control, &RunControl::failed, this, [this](const QString&, const QString& message) {
     if (const qint64 id = std::exchange(m_starting, 0)) m_queue.setFailed(id, message);
+    setClosing(false); // a run that was to be handed over was not
   });
   connect(&control, &RunControl::handedOver, this, [this] {
     // Another program goes on with it: nothing is left of it to be begun here.
     if (const QueuedRun* run = m_queue.running()) m_queue.setDone(run->id);
   });
+}
+
+void QueueRunner::setClosing(bool closing) {
+  if (closing == m_closing) return;
+  m_closing = closing;
+  if (!closing && m_session) sessionChanged();
 }
 
 /// Never in the middle of what the run that ends has to tell others.
@@ -25,7 +32,7 @@ void QueueRunner::considerSoon() {
 }
 
 void QueueRunner::consider() {
-  if (m_retired || !m_queue.isOn() || m_starting || m_queue.running() || m_control.isStarting()) return;
+  if (m_closing || !m_queue.isOn() || m_starting || m_queue.running() || m_control.isStarting()) return;
   // A run of another program that this window follows is waited for as well; one on another machine is not.
   const RunSession* session = m_control.session();
   if (session && session->feed().isLocal() && session->feed().link() != FeedLink::Ended) return;
@@ -50,9 +57,8 @@ void QueueRunner::sessionChanged() {
   if (m_session->feed().link() != FeedLink::Ended) return;
   considerSoon();
   const QueuedRun* run = m_queue.running();
-  if (!run || run->run != m_session->feed().place() || m_retired) return;
-  const QString why =
-      m_session->stateReason().isEmpty() ? m_session->feed().linkReason() : m_session->stateReason();
+  if (!run || run->run != m_session->feed().place() || m_closing) return;
+  const QString why = m_session->stateReason().isEmpty() ? m_session->feed().linkReason() : m_session->stateReason();
   if (m_session->state() == RunState::Finished || m_session->state() == RunState::Interrupted)
     m_queue.setDone(run->id); // who stops a run has done with it here; it can be resumed
   else

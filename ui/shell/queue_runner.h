@@ -21,8 +21,9 @@ class QueueRunner final : public QObject {
 
   /// Something of the queue is being started: what fails now is told by the queue, and no page needs to change.
   bool isStarting() const { return m_starting != 0; }
-  /// Nothing more is begun: the window closes.
-  void retire() { m_retired = true; }
+  /// The window is about to close: nothing more is begun, and what runs stays in the queue, to be gone on with by the
+  /// next one. False: it stays after all.
+  void setClosing(bool closing);
 
  private:
   void considerSoon();
@@ -34,7 +35,7 @@ class QueueRunner final : public QObject {
   RunControl& m_control;
   QPointer<RunSession> m_session;
   qint64 m_starting = 0; ///< of the queue; 0: none
-  bool m_retired = false;
+  bool m_closing = false;
 };
 
 } // namespace millrace::ui

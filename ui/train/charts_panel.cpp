@@ -3,9 +3,9 @@
 #include "charts/chart_export.h"
 #include "charts/csv_export.h"
 #include "charts/smoothing_slider.h"
+#include "models/run_columns.h"
 #include "style/flow_layout.h"
 #include "style/icons.h"
-#include "models/run_columns.h"
 #include "train/run_session.h"
 
 #include <QApplication>
@@ -48,10 +48,7 @@ ChartSeries seriesOf(const std::shared_ptr<MetricTable>& table, StepColumn colum
 } // namespace
 
 ChartsPanel::ChartsPanel(QWidget* parent)
-    : QWidget(parent),
-      m_grid(nullptr),
-      m_xAxis(new QComboBox),
-      m_smoothing(new SmoothingSlider) {
+    : QWidget(parent), m_grid(nullptr), m_xAxis(new QComboBox), m_smoothing(new SmoothingSlider) {
   m_xAxis->setObjectName(QStringLiteral("xAxis"));
   m_xAxis->addItem(tr("Steps"), static_cast<int>(XAxisKind::Step));
   m_xAxis->addItem(tr("Tokens"), static_cast<int>(XAxisKind::Tokens));

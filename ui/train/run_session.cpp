@@ -48,11 +48,7 @@ QString stateText(RunState state) {
 } // namespace
 
 RunSession::RunSession(std::unique_ptr<RunFeed> feed, const QString& name, const QString& cacheFolder, QObject* parent)
-    : QObject(parent),
-      m_feed(std::move(feed)),
-      m_name(name),
-      m_clock(&steadySeconds),
-      m_tables(cacheFolder) {
+    : QObject(parent), m_feed(std::move(feed)), m_name(name), m_clock(&steadySeconds), m_tables(cacheFolder) {
   connect(m_feed.get(), &RunFeed::eventsArrived, this, &RunSession::take);
   connect(m_feed.get(), &RunFeed::requestFailed, this, [this](const QString& message) {
     m_stopping = false; // it may have been that; a run that stops all the same says so

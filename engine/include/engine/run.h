@@ -22,8 +22,8 @@ struct BranchPoint {
 };
 
 struct RunOptions {
-  std::filesystem::path directory; ///< of the run
-  bool replaceExisting = false;    ///< a run that stands there is removed first
+  std::filesystem::path directory;                  ///< of the run
+  bool replaceExisting = false;                     ///< a run that stands there is removed first
   std::optional<BranchPoint> branch = std::nullopt; ///< nothing: it begins as its project says
   /// Called on the run's threads once per burst of events; should only wake whoever calls takeEvents().
   std::function<void()> wake;

@@ -121,7 +121,8 @@ class TestHistoryStore : public QObject {
       auto store = HistoryStore::open(file());
       GOOD(store);
       std::vector<RunEntry> many;
-      for (int i = 0; i < 500; ++i) many.push_back(RunEntry{.path = QString("/runs/%1").arg(i), .reason = "long enough"});
+      for (int i = 0; i < 500; ++i)
+        many.push_back(RunEntry{.path = QString("/runs/%1").arg(i), .reason = "long enough"});
       GOOD(store->save(many));
     }
     QFile damaged(file());

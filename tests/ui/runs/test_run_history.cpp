@@ -12,8 +12,8 @@
 
 using namespace millrace;
 using namespace millrace::ui;
-using test::WrittenRun;
 using test::writeRun;
+using test::WrittenRun;
 
 #define GOOD(result) QVERIFY2((result).has_value(), (result) ? "" : (result).error().message.c_str())
 

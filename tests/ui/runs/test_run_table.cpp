@@ -118,7 +118,9 @@ class TestRunTable : public QObject {
     QTest::addColumn<QString>("tag");
     QTest::addColumn<QStringList>("left");
     const auto row = [](const char* name, const QString& text, RunsShown shown, const QString& tag,
-                        const QStringList& left) { QTest::newRow(name) << text << static_cast<int>(shown) << tag << left; };
+                        const QStringList& left) {
+      QTest::newRow(name) << text << static_cast<int>(shown) << tag << left;
+    };
     row("all", "", RunsShown::All, "", {"goose-1", "goose-2", "swan-1", "swan-2"});
     row("words, in any case", "GOOSE  2", RunsShown::All, "", {"goose-2"});
     row("notes", "lovely", RunsShown::All, "", {"swan-1"});
