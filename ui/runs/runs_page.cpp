@@ -140,19 +140,15 @@ QWidget* RunsPage::makePage(RunQueue& queue, const QString& cacheFolder) {
   m_notice->setTextFormat(Qt::PlainText);
   m_warnings = new ComparisonWarnings;
 
-  auto* top = new QWidget;
-  auto* topLayout = new QVBoxLayout(top);
-  topLayout->setContentsMargins(0, 0, 0, 0);
-  topLayout->addWidget(m_filterBar);
-  topLayout->addWidget(m_notice);
-  topLayout->addWidget(m_table, 1);
   m_splitter = new QSplitter(Qt::Vertical);
-  m_splitter->addWidget(top);
+  m_splitter->addWidget(m_table);
   m_splitter->addWidget(makeTabs(queue, cacheFolder));
   m_splitter->setChildrenCollapsible(false);
   m_splitter->setSizes({2000, 2400}); // shares of what there is
   auto* page = new QWidget;
   auto* layout = new QVBoxLayout(page);
+  layout->addWidget(m_filterBar);
+  layout->addWidget(m_notice);
   layout->addWidget(m_splitter, 1);
   layout->addWidget(m_warnings); // below all: the table stays where it is clicked
   return page;
@@ -189,6 +185,7 @@ QWidget* RunsPage::makeTabs(RunQueue& queue, const QString& cacheFolder) {
   m_tabs = new QTabWidget;
   m_tabs->setObjectName(QStringLiteral("runsTabs"));
   m_tabs->setDocumentMode(true);
+  m_tabs->setUsesScrollButtons(false); // all of them are always in sight
   m_tabs->addTab(scroll, tr("&Details"));
   m_tabs->addTab(m_charts, tr("&Charts"));
   m_tabs->addTab(settings, tr("Settin&gs"));

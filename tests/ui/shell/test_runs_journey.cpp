@@ -198,8 +198,8 @@ class TestRunsJourney : public QObject {
     m_desk->click("queueUp");
     QCOMPARE(window().queue().runs()[0].title, "last");
     m_desk->click("queueOnOff");
-    TRY(window().queue().runs().size() == 1 && ended());
-    QVERIFY(window().queue().runs()[0].state == QueuedRun::State::Failed);
+    TRY(window().queue().runs().size() == 1 && window().queue().runs()[0].state == QueuedRun::State::Failed);
+    QVERIFY(ended());
     QVERIFY2(window().queue().runs()[0].message.contains("training.context"),
              qPrintable(window().queue().runs()[0].message));
     QVERIFY(!m_desk->find<QMessageBox>("problem"));

@@ -9,6 +9,8 @@
 #include "configure/project_form.h"
 #include "engine/hardware.h"
 #include "engine/runs.h"
+#include "runs/run_history.h"
+#include "runs/run_queue.h"
 #include "shell/start_page.h"
 #include "style/elided_label.h"
 #include "train/alert_bar.h"
@@ -31,6 +33,7 @@
 #include <QTabWidget>
 #include <QToolBar>
 #include <QToolButton>
+#include <QTreeView>
 
 using namespace millrace;
 using namespace millrace::test;
@@ -530,7 +533,7 @@ class TestWindow : public QObject {
       QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : &window, Qt::Key_Tab);
       if (QWidget* focus = QApplication::focusWidget(); focus && bar->isAncestorOf(focus)) reached.insert(focus);
     }
-    QCOMPARE(reached.size(), 3);
+    QCOMPARE(reached.size(), 4);
     QTest::keyClick(bar->widgetForAction(bar->actions().at(1)), Qt::Key_Space);
     QVERIFY(window.page() == MainWindow::Page::Configure);
   }
