@@ -1,16 +1,15 @@
 #include "runs/queue_panel.h"
 
+#include "runs/plain_table.h"
 #include "runs/queue_model.h"
 #include "style/flow_layout.h"
 #include "style/icons.h"
 #include "style/numbers.h"
 
 #include <QCheckBox>
-#include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
 #include <QSignalBlocker>
-#include <QTreeView>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -20,16 +19,10 @@ QueuePanel::QueuePanel(RunQueue& queue, QWidget* parent)
     : QWidget(parent),
       m_queue(queue),
       m_model(new QueueModel(queue, this)),
-      m_view(new QTreeView),
+      m_view(plainTable(QStringLiteral("queueView"), tr("Queue of runs"))),
       m_text(new QLabel),
       m_stops(new QCheckBox(tr("Stand still after a fai&lure"))) {
-  m_view->setObjectName(QStringLiteral("queueView"));
-  m_view->setAccessibleName(tr("Queue of runs"));
   m_view->setModel(m_model);
-  m_view->setRootIsDecorated(false);
-  m_view->setUniformRowHeights(true);
-  m_view->setAlternatingRowColors(true);
-  m_view->setTextElideMode(Qt::ElideMiddle);
   m_view->header()->setStretchLastSection(true);
   m_view->header()->resizeSection(QueueModel::TitleColumn, 28 * fontMetrics().averageCharWidth());
   m_view->header()->resizeSection(QueueModel::WhatColumn, 44 * fontMetrics().averageCharWidth());

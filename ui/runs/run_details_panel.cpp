@@ -70,20 +70,20 @@ RunDetailsPanel::RunDetailsPanel(QWidget* parent)
       m_state(new QLabel),
       m_figures(new QLabel),
       m_folder(new ElidedLabel),
-      m_problem(new QLabel),
+      m_message(new QLabel),
       m_tags(new QLineEdit),
       m_notes(new NotesEdit) {
   QFont bold = font();
   bold.setBold(true);
   m_name->setFont(bold);
-  for (QLabel* label : {m_state, m_figures, m_problem}) {
+  for (QLabel* label : {m_state, m_figures, m_message}) {
     label->setTextFormat(Qt::PlainText);
     label->setWordWrap(true);
   }
   m_state->setObjectName(QStringLiteral("detailsState"));
   m_figures->setObjectName(QStringLiteral("detailsFigures"));
-  m_problem->setObjectName(QStringLiteral("detailsMessage"));
-  m_problem->hide();
+  m_message->setObjectName(QStringLiteral("detailsMessage"));
+  m_message->hide();
   m_tags->setObjectName(QStringLiteral("runTags"));
   m_tags->setPlaceholderText(tr("Separated by commas"));
   m_notes->setObjectName(QStringLiteral("runNotes"));
@@ -127,7 +127,7 @@ RunDetailsPanel::RunDetailsPanel(QWidget* parent)
   layout->addLayout(state);
   layout->addWidget(m_figures);
   layout->addWidget(m_folder);
-  layout->addWidget(m_problem);
+  layout->addWidget(m_message);
   layout->addLayout(actions);
   layout->addLayout(words, 1);
 
@@ -158,7 +158,7 @@ void RunDetailsPanel::handOver() {
 void RunDetailsPanel::show(const RunEntry& run, bool isBaseline) {
   const bool other = run.path != m_run.path;
   if (other) handOver();
-  if (other) showProblem({});
+  if (other) showMessage({});
   const bool typesTags = !other && tagsOf(m_tags->text()) != m_run.tags;
   const bool typesNotes = !other && m_notes->toPlainText() != m_run.notes;
   m_run = run;
@@ -186,9 +186,9 @@ void RunDetailsPanel::show(const RunEntry& run, bool isBaseline) {
   m_pin->setText(isBaseline ? tr("Un&pin the baseline") : tr("&Pin as baseline"));
 }
 
-void RunDetailsPanel::showProblem(const QString& message) {
-  m_problem->setText(message);
-  m_problem->setVisible(!message.isEmpty());
+void RunDetailsPanel::showMessage(const QString& message) {
+  m_message->setText(message);
+  m_message->setVisible(!message.isEmpty());
 }
 
 } // namespace millrace::ui

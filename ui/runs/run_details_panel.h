@@ -25,7 +25,7 @@ class RunDetailsPanel final : public QWidget {
   /// What is being typed about the same run stays; about another one it is handed over first. An empty path: none.
   void show(const RunEntry& run, bool isBaseline);
   /// Empty: none.
-  void showProblem(const QString& message);
+  void showMessage(const QString& message);
 
  Q_SIGNALS:
   void openRequested(const QString& run);
@@ -51,7 +51,7 @@ class RunDetailsPanel final : public QWidget {
   QLabel* m_state;
   QLabel* m_figures;
   ElidedLabel* m_folder;
-  QLabel* m_problem;
+  QLabel* m_message;
   QLineEdit* m_tags;
   NotesEdit* m_notes;
   QPushButton* m_open;

@@ -24,7 +24,7 @@ RunFilterBar::RunFilterBar(RunFilter& filter, QWidget* parent)
   m_text->setObjectName(QStringLiteral("runFilter"));
   m_text->setPlaceholderText(tr("Words of names, tags, notes, models"));
   m_text->setClearButtonEnabled(true);
-  m_text->setMinimumWidth(24 * fontMetrics().averageCharWidth());
+  m_text->setMinimumWidth(34 * fontMetrics().averageCharWidth());
   m_state->setObjectName(QStringLiteral("stateFilter"));
   for (const auto& [text, shown] :
        {std::pair{tr("All"), RunsShown::All}, std::pair{tr("At work"), RunsShown::Live},
@@ -94,8 +94,8 @@ void RunFilterBar::setTags(const QStringList& tags) {
 }
 
 void RunFilterBar::setCounts(int shown, int all) {
-  m_count->setText(shown == all ? tr("%1 runs").arg(countText(all))
-                                : tr("%1 of %2 runs").arg(countText(shown), countText(all)));
+  const QString total = all == 1 ? tr("1 run") : tr("%1 runs").arg(countText(all));
+  m_count->setText(shown == all ? total : tr("%1 of %2").arg(countText(shown), total));
 }
 
 void RunFilterBar::listAll() {

@@ -4,19 +4,19 @@
 #include "bridge/text.h"
 #include "runs/comparison_warnings.h"
 #include "runs/delete_checkpoints_dialog.h"
-#include "runs/difference_model.h"
 #include "runs/overlay_charts.h"
+#include "runs/plain_table.h"
 #include "runs/queue_panel.h"
 #include "runs/run_details_panel.h"
 #include "runs/run_filter.h"
 #include "runs/run_filter_bar.h"
 #include "runs/run_history.h"
 #include "runs/run_table_model.h"
+#include "runs/settings_panel.h"
 #include "style/numbers.h"
 #include "style/page_area.h"
 
 #include <QDesktopServices>
-#include <QHeaderView>
 #include <QInputDialog>
 #include <QLabel>
 #include <QPushButton>
@@ -24,7 +24,6 @@
 #include <QSplitter>
 #include <QStackedLayout>
 #include <QTabWidget>
-#include <QTreeView>
 #include <QUrl>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -36,18 +35,6 @@ namespace {
 
 constexpr std::chrono::seconds lookInterval{5};
 constexpr int emptyPage = 0, tablePage = 1;
-
-QTreeView* makeTable(const QString& name, const QString& accessibleName) {
-  auto* table = new QTreeView;
-  table->setObjectName(name);
-  table->setAccessibleName(accessibleName);
-  table->setRootIsDecorated(false);
-  table->setUniformRowHeights(true);
-  table->setAlternatingRowColors(true);
-  table->setTextElideMode(Qt::ElideMiddle);
-  table->header()->setTextElideMode(Qt::ElideMiddle);
-  return table;
-}
 
 } // namespace
 
@@ -118,7 +105,7 @@ QWidget* RunsPage::makeEmptyPage() {
 }
 
 QWidget* RunsPage::makePage(RunQueue& queue, const QString& cacheFolder) {
-  m_table = makeTable(QStringLiteral("runTable"), tr("Runs"));
+  m_table = plainTable(QStringLiteral("runTable"), tr("Runs"));
   m_table->setModel(m_filter);
   m_table->setSelectionMode(QAbstractItemView::ExtendedSelection);
   m_table->setSortingEnabled(true);
@@ -129,7 +116,7 @@ QWidget* RunsPage::makePage(RunQueue& queue, const QString& cacheFolder) {
   header->resizeSection(RunTableModel::NameColumn, 34 * letter);
   header->resizeSection(RunTableModel::OutcomeColumn, 16 * letter);
   for (const int column : {RunTableModel::ProgressColumn, RunTableModel::BeganColumn, RunTableModel::ChangedColumn})
-    header->resizeSection(column, 23 * letter);
+    header->resizeSection(column, 25 * letter);
   for (const int column : {RunTableModel::LossColumn, RunTableModel::ValidationColumn, RunTableModel::SpeedColumn,
                            RunTableModel::CheckpointsColumn})
     header->resizeSection(column, 13 * letter);
@@ -167,18 +154,8 @@ QWidget* RunsPage::makeTabs(RunQueue& queue, const QString& cacheFolder) {
   scroll->setFocusPolicy(Qt::NoFocus);
 
   m_charts = new OverlayCharts(cacheFolder);
-  m_differences = new DifferenceModel(this);
-  m_settings = makeTable(QStringLiteral("differences"), tr("Settings that differ"));
-  m_settings->setModel(m_differences);
-  m_settings->setMinimumHeight(5 * fontMetrics().lineSpacing());
-  m_settingsText = new QLabel;
-  m_settingsText->setObjectName(QStringLiteral("differencesText"));
-  m_settingsText->setWordWrap(true);
-  m_settingsText->setTextFormat(Qt::PlainText);
-  auto* settings = new QWidget;
-  auto* settingsLayout = new QVBoxLayout(settings);
-  settingsLayout->addWidget(m_settingsText);
-  settingsLayout->addWidget(m_settings, 1);
+  m_settings = new SettingsPanel;
+  connect(m_settings, &SettingsPanel::warned, m_warnings, &ComparisonWarnings::show);
   auto* queuePanel = new QueuePanel(queue);
   connect(queuePanel, &QueuePanel::addRequested, this, &RunsPage::queueProjectRequested);
 
@@ -188,7 +165,7 @@ QWidget* RunsPage::makeTabs(RunQueue& queue, const QString& cacheFolder) {
   m_tabs->setUsesScrollButtons(false); // all of them are always in sight
   m_tabs->addTab(scroll, tr("&Details"));
   m_tabs->addTab(m_charts, tr("&Charts"));
-  m_tabs->addTab(settings, tr("Settin&gs"));
+  m_tabs->addTab(m_settings, tr("Settin&gs"));
   m_tabs->addTab(queuePanel, tr("&Queue"));
   return m_tabs;
 }
@@ -290,51 +267,12 @@ void RunsPage::selectionChanged() {
 
 void RunsPage::compare() {
   std::vector<OverlayCharts::Line> lines;
-  std::vector<Path> paths;
   for (const QString& run : std::as_const(m_shown)) {
     const QString name = m_history.find(run)->name;
     lines.push_back({run, run == m_history.baseline() ? tr("%1 (baseline)").arg(name) : name});
-    paths.push_back(toPath(run));
   }
   m_charts->show(lines);
-  m_warnings->show({});
-  ++m_comparison;
-  if (paths.size() < 2) {
-    m_differences->setDifferences({}, {});
-    return setSettingsText(tr("Select two runs or more, or pin one as the baseline, to see which settings differ."));
-  }
-  setSettingsText(tr("Comparing…"));
-  const auto work = [paths] {
-    LocalFileSystem files;
-    return std::make_shared<Result<RunComparison>>(compareRuns(files, paths));
-  };
-  inBackground(this, work, [this, number = m_comparison](const std::shared_ptr<Result<RunComparison>>& comparison) {
-    if (number == m_comparison) showComparison(*comparison);
-  });
-}
-
-void RunsPage::showComparison(const Result<RunComparison>& comparison) {
-  if (!comparison) {
-    m_differences->setDifferences({}, {});
-    return setSettingsText(toQt(comparison.error().message));
-  }
-  QStringList names, warnings;
-  for (const ComparedRun& run : comparison->runs) names << toQt(run.details.info.name);
-  for (const std::string& warning : comparison->warnings) warnings << toQt(warning);
-  m_differences->setDifferences(names, comparison->settings);
-  m_warnings->show(warnings);
-  m_settings->resizeColumnToContents(0);
-  const int room = std::max(1, m_settings->viewport()->width() - m_settings->columnWidth(0));
-  for (int column = 1; column <= names.size(); ++column)
-    m_settings->setColumnWidth(column,
-                               std::max(20 * fontMetrics().averageCharWidth(), room / static_cast<int>(names.size())));
-  setSettingsText(comparison->settings.empty() ? tr("All settings are the same.") : QString());
-}
-
-void RunsPage::setSettingsText(const QString& text) {
-  m_settingsText->setText(text);
-  m_settingsText->setVisible(!text.isEmpty());
-  m_settings->setVisible(text.isEmpty());
+  m_settings->compare(m_shown);
 }
 
 void RunsPage::askBranch(const QString& run) {
@@ -372,10 +310,12 @@ void RunsPage::askDelete(const QString& run) {
   auto* dialog = new DeleteCheckpointsDialog(run, entry->name, entry->outcome == RunOutcome::Finished, this);
   connect(dialog, &DeleteCheckpointsDialog::confirmed, this, [this, run](KeptCheckpoints keep) {
     m_history.deleteCheckpoints(run, keep, [this](const Result<DeletedCheckpoints>& result) {
-      m_details->showProblem(
-          result ? tr("%1 checkpoints deleted, %2 freed; metrics, samples and notes stay.")
-                       .arg(countText(static_cast<std::int64_t>(result->deleted.size())), bytesText(result->freed))
-                 : toQt(result.error().message));
+      if (!result) return m_details->showMessage(toQt(result.error().message));
+      const auto count = static_cast<std::int64_t>(result->deleted.size());
+      const QString deleted =
+          count == 1 ? tr("1 checkpoint is deleted") : tr("%1 checkpoints are deleted").arg(countText(count));
+      m_details->showMessage(
+          tr("%1, and %2 freed; metrics, samples and notes stay.").arg(deleted, bytesText(result->freed)));
     });
   });
   dialog->open();
@@ -387,7 +327,7 @@ void RunsPage::showQueue() {
 }
 
 void RunsPage::showProblem(const QString& message) {
-  m_details->showProblem(message);
+  m_details->showMessage(message);
 }
 
 QByteArray RunsPage::saveLayout() const {

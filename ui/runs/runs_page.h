@@ -4,7 +4,6 @@
 #pragma once
 
 #include "engine/run.h"
-#include "engine/run_compare.h"
 #include "runs/run_entry.h"
 
 #include <QTimer>
@@ -19,7 +18,6 @@ class QTreeView;
 namespace millrace::ui {
 
 class ComparisonWarnings;
-class DifferenceModel;
 class OverlayCharts;
 class QueuePanel;
 class RunDetailsPanel;
@@ -28,6 +26,7 @@ class RunFilterBar;
 class RunHistory;
 class RunQueue;
 class RunTableModel;
+class SettingsPanel;
 
 class RunsPage final : public QWidget {
   Q_OBJECT
@@ -69,10 +68,8 @@ class RunsPage final : public QWidget {
   void selectionChanged();
   void showCounts();
   void compare();
-  void showComparison(const Result<RunComparison>& comparison);
   void askBranch(const QString& run);
   void askDelete(const QString& run);
-  void setSettingsText(const QString& text);
   QStringList selected() const;
   QStringList compared() const;
 
@@ -90,12 +87,9 @@ class RunsPage final : public QWidget {
   RunDetailsPanel* m_details;
   QLabel* m_noDetails;
   OverlayCharts* m_charts;
-  DifferenceModel* m_differences;
-  QLabel* m_settingsText;
-  QTreeView* m_settings;
-  QStringList m_shown;      ///< what charts and settings are of
-  quint64 m_comparison = 0; ///< number of the newest; an earlier one is out of date
-  QTimer m_look;            ///< while it is in sight: runs of other programs come and go
+  SettingsPanel* m_settings;
+  QStringList m_shown; ///< what charts and settings are of
+  QTimer m_look;       ///< while it is in sight: runs of other programs come and go
 };
 
 } // namespace millrace::ui
