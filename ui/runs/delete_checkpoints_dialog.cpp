@@ -101,10 +101,11 @@ void DeleteCheckpointsDialog::updateText() {
                                    .arg(countText(going), countText(static_cast<std::int64_t>(m_checkpoints.size())),
                                         bytesText(freed)));
   const bool none = going == static_cast<std::int64_t>(m_checkpoints.size()) && going > 0;
-  m_warning->setText(!none        ? QString()
-                     : m_finished ? tr("The trained model goes with them, unless you have exported it.")
-                                  : tr("Without a checkpoint the run can neither be resumed nor branched from nor "
-                                       "exported."));
+  m_warning->setText(
+      !none ? QString()
+      : m_finished
+          ? tr("The trained model goes with them, unless you have exported it.")
+          : tr("Without a checkpoint the run can only begin anew, and be neither branched from nor exported."));
 }
 
 } // namespace millrace::ui

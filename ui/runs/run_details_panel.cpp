@@ -175,6 +175,11 @@ void RunDetailsPanel::show(const RunEntry& run, bool isBaseline) {
   m_state->setText(state);
   m_figures->setText(figuresOf(run));
   m_resume->setVisible(run.canBeResumed());
+  // Nobody should find out from the charts that the steps so far are not gone on from.
+  m_resume->setText(run.checkpoints > 0 ? tr("Resu&me") : tr("Resu&me at its beginning"));
+  m_resume->setToolTip(run.checkpoints > 0 ? QString()
+                                           : tr("It has no checkpoint to go on from. The metrics so far are kept in a "
+                                                "file beside the new ones."));
   m_queue->setVisible(run.canBeResumed());
   m_open->setEnabled(run.present);
   m_showFolder->setEnabled(run.present);

@@ -34,7 +34,7 @@ struct RunEntry {
   /// Sizes and times of its files as they were looked at: equal ones need not be read again.
   QString stamp = {};
 
-  /// It ended before its end and left something to go on from.
+  /// It ended before its end and left something to go on from; without checkpoints it would go on at its beginning.
   bool canBeResumed() const {
     const bool ended = outcome == RunOutcome::Interrupted || outcome == RunOutcome::Failed;
     return present && ended && (checkpoints > 0 || step > 0);

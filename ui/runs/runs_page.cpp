@@ -34,6 +34,7 @@ namespace millrace::ui {
 namespace {
 
 constexpr std::chrono::seconds lookInterval{5};
+constexpr std::chrono::milliseconds settleTime{150};
 constexpr int emptyPage = 0, tablePage = 1;
 
 } // namespace
@@ -48,6 +49,10 @@ RunsPage::RunsPage(RunHistory& history, RunQueue& queue, const QString& cacheFol
   m_filter->setSourceModel(m_model);
   m_stack->addWidget(new PageArea(makeEmptyPage()));
   m_stack->addWidget(new PageArea(makePage(queue, cacheFolder)));
+  m_settle.setInterval(settleTime);
+  m_settle.setSingleShot(true);
+  connect(&m_settle, &QTimer::timeout, this, &RunsPage::compare);
+  connect(m_tabs, &QTabWidget::currentChanged, this, &RunsPage::drawCharts);
   m_look.setInterval(lookInterval);
   connect(&m_look, &QTimer::timeout, this, [this] {
     if (isVisible() && !window()->isMinimized()) m_history.refresh();
@@ -262,17 +267,24 @@ void RunsPage::selectionChanged() {
   const QStringList shown = compared();
   if (shown == m_shown) return;
   m_shown = shown;
-  compare();
+  m_settle.start();
 }
 
 void RunsPage::compare() {
+  m_settings->compare(m_shown);
+  drawCharts();
+}
+
+/// Runs are read for charts only where somebody sees them.
+void RunsPage::drawCharts() {
+  if (m_tabs->currentIndex() != ChartsTab) return;
   std::vector<OverlayCharts::Line> lines;
   for (const QString& run : std::as_const(m_shown)) {
-    const QString name = m_history.find(run)->name;
-    lines.push_back({run, run == m_history.baseline() ? tr("%1 (baseline)").arg(name) : name});
+    const RunEntry* entry = m_history.find(run);
+    if (!entry) continue;
+    lines.push_back({run, run == m_history.baseline() ? tr("%1 (baseline)").arg(entry->name) : entry->name});
   }
   m_charts->show(lines);
-  m_settings->compare(m_shown);
 }
 
 void RunsPage::askBranch(const QString& run) {

@@ -68,6 +68,7 @@ class RunsPage final : public QWidget {
   void selectionChanged();
   void showCounts();
   void compare();
+  void drawCharts();
   void askBranch(const QString& run);
   void askDelete(const QString& run);
   QStringList selected() const;
@@ -89,6 +90,7 @@ class RunsPage final : public QWidget {
   OverlayCharts* m_charts;
   SettingsPanel* m_settings;
   QStringList m_shown; ///< what charts and settings are of
+  QTimer m_settle;     ///< so that whoever goes through the table by keys has not every run read
   QTimer m_look;       ///< while it is in sight: runs of other programs come and go
 };
 

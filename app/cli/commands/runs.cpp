@@ -75,7 +75,7 @@ Result<int> deleteCheckpointsOf(Program& program, const DeleteOptions& options) 
   }
   console.line(fmt::format("{} of {} checkpoints deleted, {} freed; metrics and samples stay", result.deleted.size(),
                            result.deleted.size() + result.kept.size(), formatBytes(result.freed)));
-  if (lost) console.line("the run can no longer be resumed");
+  if (lost) console.line("the run can only begin anew: its next resume starts at the first step");
   return done;
 }
 

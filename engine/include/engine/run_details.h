@@ -51,7 +51,7 @@ struct DeletedCheckpoints {
 };
 
 /// Deletes the checkpoints of a run, and what killed saves left of some; metrics, events, samples and the rest stay.
-/// Without any an interrupted run cannot be resumed. BadInput when a process works on the run, or where none of the
+/// Without any an interrupted run can only begin anew. BadInput when a process works on the run, or where none of the
 /// checkpoints is good and the newest is to be kept. After a failure some may be gone.
 Result<DeletedCheckpoints> deleteCheckpoints(FileSystem& files, const Path& run, const KeptCheckpoints& keep);
 
