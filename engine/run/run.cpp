@@ -208,6 +208,10 @@ Result<std::unique_ptr<Run>> Run::start(FileSystem& files, const Project& projec
   MILLRACE_TRY(RunDescription description,
                options.branch ? describeBranch(files, project, *options.branch)
                               : describeRun(files, project, project.name.empty() ? "project" : project.name));
+  if (options.replaceExisting && options.branch &&
+      std::filesystem::weakly_canonical(options.branch->run) == std::filesystem::weakly_canonical(options.directory))
+    return badInput(fmt::format("{}: a branch cannot replace the run that it begins from: give it another folder",
+                                options.directory.string()));
   // Refused before there is a folder of it.
   MILLRACE_CHECK(checkDeviceSetting(project.training.device, "training.device"));
   if (options.replaceExisting) MILLRACE_CHECK(checkInputs(files, description)); // or the old run would be lost for it

@@ -109,6 +109,32 @@ class TestBranch : public QObject {
     QVERIFY(!QDir(branch).exists());
   }
 
+  void itDoesNotReplaceTheRunThatItLeaves() {
+    const Outcome outcome = train(m_whole + "/../whole", {"--branch", m_whole, "--branch-step", "10", "--replace"});
+    QCOMPARE(outcome.code, 2);
+    QVERIFY2(isOneError(outcome, {"another folder"}), outcome.error.constData());
+    QCOMPARE(figures(m_whole), m_figures);
+  }
+
+  /// Without a checkpoint of its own it needs that of the other run, and says which.
+  void theCheckpointThatItNeedsIsGone() {
+    const QString origin = m_folder.filePath("origin"), branch = m_folder.filePath("orphan");
+    QVERIFY(train(origin, {"--set", "training.steps=10"}).code == 0);
+    {
+      Child child(
+          {"train", m_project, "--run-dir", branch, "--json", "--branch", origin, "--set", "training.steps=5000"});
+      QVERIFY(child.start());
+      QVERIFY(child.waitForOutput("\"step\":12,"));
+      child.signal(SIGKILL);
+      child.wait();
+    }
+    QVERIFY(runProgram({"runs", "delete-checkpoints", origin}).code == 0);
+    const Outcome outcome = runProgram({"resume", branch});
+    QVERIFY2(outcome.code == 2 || outcome.code == 1, outcome.error.constData());
+    QVERIFY2(outcome.error.contains("step-00000010"), outcome.error.constData());
+    QVERIFY(figures(branch).size() >= 10); // what came before is still told
+  }
+
   void aStepNeedsARun() {
     const Outcome outcome = train(m_folder.filePath("refused"), {"--branch-step", "10"});
     QCOMPARE(outcome.code, 2);
