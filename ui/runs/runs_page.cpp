@@ -11,6 +11,7 @@
 #include "runs/run_filter.h"
 #include "runs/run_filter_bar.h"
 #include "runs/run_history.h"
+#include "runs/run_queue.h"
 #include "runs/run_table_model.h"
 #include "runs/settings_panel.h"
 #include "style/numbers.h"
@@ -42,13 +43,14 @@ constexpr int emptyPage = 0, tablePage = 1;
 RunsPage::RunsPage(RunHistory& history, RunQueue& queue, const QString& cacheFolder, QWidget* parent)
     : QWidget(parent),
       m_history(history),
+      m_queue(queue),
       m_model(new RunTableModel(this)),
       m_filter(new RunFilter(this)),
       m_filterBar(new RunFilterBar(*m_filter)),
       m_stack(new QStackedLayout(this)) {
   m_filter->setSourceModel(m_model);
   m_stack->addWidget(new PageArea(makeEmptyPage()));
-  m_stack->addWidget(new PageArea(makePage(queue, cacheFolder)));
+  m_stack->addWidget(new PageArea(makePage(cacheFolder)));
   m_settle.setInterval(settleTime);
   m_settle.setSingleShot(true);
   connect(&m_settle, &QTimer::timeout, this, &RunsPage::compare);
@@ -59,6 +61,7 @@ RunsPage::RunsPage(RunHistory& history, RunQueue& queue, const QString& cacheFol
   });
   m_look.start();
   connect(&m_history, &RunHistory::changed, this, &RunsPage::historyChanged);
+  connect(&m_queue, &RunQueue::changed, this, &RunsPage::choosePage);
   connect(&m_history, &RunHistory::baselineChanged, this, [this] {
     historyChanged();
     selectionChanged();
@@ -109,7 +112,7 @@ QWidget* RunsPage::makeEmptyPage() {
   return page;
 }
 
-QWidget* RunsPage::makePage(RunQueue& queue, const QString& cacheFolder) {
+QWidget* RunsPage::makePage(const QString& cacheFolder) {
   m_table = plainTable(QStringLiteral("runTable"), tr("Runs"));
   m_table->setModel(m_filter);
   m_table->setSelectionMode(QAbstractItemView::ExtendedSelection);
@@ -134,7 +137,7 @@ QWidget* RunsPage::makePage(RunQueue& queue, const QString& cacheFolder) {
 
   m_splitter = new QSplitter(Qt::Vertical);
   m_splitter->addWidget(m_table);
-  m_splitter->addWidget(makeTabs(queue, cacheFolder));
+  m_splitter->addWidget(makeTabs(cacheFolder));
   m_splitter->setChildrenCollapsible(false);
   m_splitter->setSizes({2000, 2400}); // shares of what there is
   auto* page = new QWidget;
@@ -146,7 +149,7 @@ QWidget* RunsPage::makePage(RunQueue& queue, const QString& cacheFolder) {
   return page;
 }
 
-QWidget* RunsPage::makeTabs(RunQueue& queue, const QString& cacheFolder) {
+QWidget* RunsPage::makeTabs(const QString& cacheFolder) {
   m_details = new RunDetailsPanel;
   m_noDetails = new QLabel;
   m_noDetails->setAlignment(Qt::AlignCenter);
@@ -161,7 +164,7 @@ QWidget* RunsPage::makeTabs(RunQueue& queue, const QString& cacheFolder) {
   m_charts = new OverlayCharts(cacheFolder);
   m_settings = new SettingsPanel;
   connect(m_settings, &SettingsPanel::warned, m_warnings, &ComparisonWarnings::show);
-  auto* queuePanel = new QueuePanel(queue);
+  auto* queuePanel = new QueuePanel(m_queue);
   connect(queuePanel, &QueuePanel::addRequested, this, &RunsPage::queueProjectRequested);
 
   m_tabs = new QTabWidget;
@@ -239,13 +242,17 @@ void RunsPage::historyChanged() {
   m_filterBar->setTags(tags);
   m_notice->setText(m_history.notice());
   m_notice->setVisible(!m_history.notice().isEmpty());
-  m_stack->setCurrentIndex(m_history.runs().empty() ? emptyPage : tablePage);
+  choosePage();
   showCounts();
   // Somebody who comes here looks for the last one.
   if (first && m_filter->rowCount() > 0 && selected().isEmpty())
     select({m_filter->index(0, 0).data(RunTableModel::PathRole).toString()});
   else
     selectionChanged();
+}
+
+void RunsPage::choosePage() {
+  m_stack->setCurrentIndex(m_history.runs().empty() && m_queue.runs().empty() ? emptyPage : tablePage);
 }
 
 void RunsPage::showCounts() {
@@ -334,7 +341,6 @@ void RunsPage::askDelete(const QString& run) {
 }
 
 void RunsPage::showQueue() {
-  m_stack->setCurrentIndex(tablePage);
   m_tabs->setCurrentIndex(QueueTab);
 }
 

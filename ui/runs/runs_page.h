@@ -61,11 +61,12 @@ class RunsPage final : public QWidget {
   enum Tab { DetailsTab, ChartsTab, SettingsTab, QueueTab };
 
   QWidget* makeEmptyPage();
-  QWidget* makePage(RunQueue& queue, const QString& cacheFolder);
-  QWidget* makeTabs(RunQueue& queue, const QString& cacheFolder);
+  QWidget* makePage(const QString& cacheFolder);
+  QWidget* makeTabs(const QString& cacheFolder);
   void connectDetails();
   void historyChanged();
   void selectionChanged();
+  void choosePage();
   void showCounts();
   void compare();
   void drawCharts();
@@ -75,6 +76,7 @@ class RunsPage final : public QWidget {
   QStringList compared() const;
 
   RunHistory& m_history;
+  RunQueue& m_queue;
   RunTableModel* m_model;
   RunFilter* m_filter;
   RunFilterBar* m_filterBar;

@@ -99,6 +99,21 @@ class TestRunsPage : public QObject {
     QVERIFY(!find<QTreeView>("runTable")->isVisible());
   }
 
+  /// Before there is any run something may wait to become the first.
+  void aQueueIsInSightWithoutRuns() {
+    open();
+    m_queue->open();
+    TRY(m_queue->isReady());
+    m_queue->add({.title = "goose", .project = "{}"});
+    m_page->showQueue();
+    QVERIFY(find<QTreeView>("queueView")->isVisible());
+    m_history->refresh();
+    TRY(!m_history->isLooking());
+    QVERIFY(find<QTreeView>("queueView")->isVisible());
+    m_queue->remove(m_queue->runs()[0].id);
+    QVERIFY(find<QPushButton>("runsConfigure")->isVisible());
+  }
+
   void filters() {
     write("goose", run(20));
     WrittenRun stopped = run(10);

@@ -2,6 +2,7 @@
 // QT_SCALE_FACTOR says.   ui_screenshots FOLDER [runs], with which only the Runs page is drawn
 #include "app/program.h"
 #include "bridge/text.h"
+#include "configure/configure_page.h"
 #include "configure/form_section.h"
 #include "configure/project_document.h"
 #include "configure/project_form.h"
@@ -238,6 +239,14 @@ void windowStates(Album& album, const QString& theme, Theme& colors, const QStri
   QTest::qWait(3000);
   takeNarrow("-configure-narrow");
   album.take(window, theme + "-configure-quickstart");
+  auto* configure = window.findChild<ConfigurePage*>();
+  configure->setBeginning(
+      "Branches from " + longName +
+      " at step 1,234,567: model, tokenizer, data, context, precision "
+      "and seed must stay as they are, and the run's length counts from the beginning of that run.");
+  album.take(window, theme + "-configure-branch");
+  takeNarrow("-configure-branch-narrow");
+  configure->setBeginning({});
   auto* form = window.findChild<ProjectForm*>();
   auto* sections = form->findChild<QListWidget*>(QString(), Qt::FindDirectChildrenOnly);
   for (int section = 0; section < sections->count(); ++section) {
