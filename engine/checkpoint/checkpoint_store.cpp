@@ -173,17 +173,33 @@ Status CheckpointStore::rotate(int keep) {
     m_log.warning("the checkpoint of step {} is kept: all newer ones are damaged", lastGood->step);
     leave.erase(lastGood);
   }
-  for (const CheckpointEntry& entry : leave) {
-    // It loses its name before its files, so that a half-removed folder never looks like a checkpoint.
-    Path doomed = entry.path;
-    doomed += fmt::format(".tmp-{}", ::getpid());
-    MILLRACE_CHECK(m_files.remove(doomed));
-    MILLRACE_CHECK(m_files.rename(entry.path, doomed));
-    MILLRACE_CHECK(m_files.syncDirectory(m_folder));
-    MILLRACE_CHECK(m_files.remove(doomed));
-    m_knownGood.erase(entry.step);
-  }
+  for (const CheckpointEntry& entry : leave) MILLRACE_CHECK(remove(entry.step));
   return {};
+}
+
+Status CheckpointStore::remove(std::int64_t step) {
+  const Path path = pathOf(step);
+  if (!m_files.exists(path)) return {};
+  // It loses its name before its files, so that a half-removed folder never looks like a checkpoint.
+  Path doomed = path;
+  doomed += fmt::format(".tmp-{}", ::getpid());
+  MILLRACE_CHECK(m_files.remove(doomed));
+  MILLRACE_CHECK(m_files.rename(path, doomed));
+  MILLRACE_CHECK(m_files.syncDirectory(m_folder));
+  m_knownGood.erase(step);
+  return m_files.remove(doomed);
+}
+
+Result<Bytes> bytesOfCheckpoint(FileSystem& files, const Path& folder) {
+  MILLRACE_TRY(const std::vector<std::string> names, files.list(folder));
+  Bytes bytes = 0;
+  for (const std::string& name : names) {
+    if (files.isDirectory(folder / name)) continue; // none of a checkpoint's
+    MILLRACE_TRY(const auto file, files.open(folder / name, OpenMode::Read));
+    MILLRACE_TRY(const Bytes size, file->size());
+    bytes += size;
+  }
+  return bytes;
 }
 
 } // namespace millrace

@@ -21,8 +21,11 @@ struct BestCheckpoint {
   double validationLoss = 0;
 };
 
-/// Reading functions may be used on any run; save, markBest, rotate and recover only by the holder of the run's lock.
-/// One thread at a time.
+/// What the files of a checkpoint's folder take, manifest or not.
+Result<Bytes> bytesOfCheckpoint(FileSystem& files, const Path& folder);
+
+/// Reading functions may be used on any run; save, markBest, rotate, remove and recover only by the holder of the run's
+/// lock. One thread at a time.
 class CheckpointStore {
  public:
   CheckpointStore(FileSystem& files, Path folder, Log& log);
@@ -57,6 +60,9 @@ class CheckpointStore {
   /// Removes all but the newest `keep` (at least 1) and the best. Never removes the only good one: unless this process
   /// knows one of those that stay to be good, they are verified, and if none is, the newest good one stays as well.
   Status rotate(int keep);
+
+  /// Removes one, complete or damaged; no error when it is not there.
+  Status remove(std::int64_t step);
 
  private:
   Path pathOf(std::int64_t step) const { return m_folder / checkpointName(step); }

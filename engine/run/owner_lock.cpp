@@ -111,6 +111,44 @@ bool freeLockSettles(int descriptor, const OwnerRecord& record) {
   return record.process.bootId == currentProcess().bootId || !isSharedFileSystem(descriptor);
 }
 
+struct LockedFile {
+  Descriptor file;
+  std::string warning; ///< see OwnerLock::warning()
+};
+
+/// Takes the lock, or says who has it.
+Result<LockedFile> lockOwnerFile(const Path& ownerFile) {
+  const std::string folder = ownerFile.parent_path().string();
+  Descriptor file(::open(ownerFile.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file.valid()) {
+    const int code = errno;
+    return failure(code == ENOSPC || code == EDQUOT ? ErrorKind::OutOfSpace : ErrorKind::BadInput,
+                   fmt::format("{}: cannot open: {}", ownerFile.string(),
+                               std::error_code(code, std::generic_category()).message()));
+  }
+  const auto refuse = [&](const std::optional<OwnerRecord>& holder, const std::string& detail) {
+    return badInput(fmt::format("{}: the run is live: {}{}; stop it first, or follow it with watch", folder,
+                                holder ? describe(*holder) : "another process is about to work on it", detail));
+  };
+
+  const LockState state = tryLock(file.get());
+  const std::optional<OwnerRecord> previous = readRecord(file.get());
+  std::string warning;
+  if (state == LockState::Held) return refuse(previous, "");
+  if (state == LockState::Unsupported) {
+    warning =
+        fmt::format("{}: this file system does not lock files: make sure that no other machine runs this run", folder);
+    if (previous && mayBeAlive(*previous)) return refuse(previous, "");
+    if (previous && !previous->ended && livenessOf(previous->process) == Liveness::Unknown)
+      return badInput(fmt::format("{}: this file system does not lock files, and {} has not said that it ended (last "
+                                  "heard of {}); make sure that it runs no more, then remove {}",
+                                  folder, describe(*previous), formatTime(previous->heartbeat), ownerFile.string()));
+  } else if (previous && !freeLockSettles(file.get(), *previous) && mayBeAlive(*previous)) {
+    return refuse(previous, fmt::format(" (last heard of {})", formatTime(previous->heartbeat)));
+  }
+  return LockedFile{std::move(file), std::move(warning)};
+}
+
 } // namespace
 
 struct OwnerLock::Implementation {
@@ -149,46 +187,24 @@ OwnerLock::~OwnerLock() {
 }
 
 Result<std::unique_ptr<OwnerLock>> OwnerLock::acquire(const Path& ownerFile) {
-  const std::string folder = ownerFile.parent_path().string();
-  Descriptor file(::open(ownerFile.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file.valid()) {
-    const int code = errno;
-    return failure(code == ENOSPC || code == EDQUOT ? ErrorKind::OutOfSpace : ErrorKind::BadInput,
-                   fmt::format("{}: cannot open: {}", ownerFile.string(),
-                               std::error_code(code, std::generic_category()).message()));
-  }
-  const auto refuse = [&](const std::optional<OwnerRecord>& holder, const std::string& detail) {
-    return badInput(fmt::format("{}: the run is live: {}{}; stop it first, or follow it with watch", folder,
-                                holder ? describe(*holder) : "another process is about to work on it", detail));
-  };
-
-  const LockState state = tryLock(file.get());
-  const std::optional<OwnerRecord> previous = readRecord(file.get());
-  std::string warning;
-  if (state == LockState::Held) return refuse(previous, "");
-  if (state == LockState::Unsupported) {
-    warning =
-        fmt::format("{}: this file system does not lock files: make sure that no other machine runs this run", folder);
-    if (previous && mayBeAlive(*previous)) return refuse(previous, "");
-    if (previous && !previous->ended && livenessOf(previous->process) == Liveness::Unknown)
-      return badInput(fmt::format("{}: this file system does not lock files, and {} has not said that it ended (last "
-                                  "heard of {}); make sure that it runs no more, then remove {}",
-                                  folder, describe(*previous), formatTime(previous->heartbeat), ownerFile.string()));
-  } else if (previous && !freeLockSettles(file.get(), *previous) && mayBeAlive(*previous)) {
-    return refuse(previous, fmt::format(" (last heard of {})", formatTime(previous->heartbeat)));
-  }
-
+  MILLRACE_TRY(LockedFile locked, lockOwnerFile(ownerFile));
   OwnerRecord record;
   record.process = currentProcess();
   record.since = record.heartbeat = unixTime();
-  if (!writeRecord(file.get(), record)) {
+  if (!writeRecord(locked.file.get(), record)) {
     const int code = errno;
     return failure(code == ENOSPC || code == EDQUOT ? ErrorKind::OutOfSpace : ErrorKind::Failed,
                    fmt::format("{}: cannot write: {}", ownerFile.string(),
                                std::error_code(code, std::generic_category()).message()));
   }
-  auto implementation = std::make_unique<Implementation>(std::move(file), std::move(record), std::move(warning));
+  auto implementation =
+      std::make_unique<Implementation>(std::move(locked.file), std::move(record), std::move(locked.warning));
   return std::unique_ptr<OwnerLock>(new OwnerLock(std::move(implementation)));
+}
+
+Result<Descriptor> holdOwnerFile(const Path& ownerFile) {
+  MILLRACE_TRY(LockedFile locked, lockOwnerFile(ownerFile));
+  return std::move(locked.file);
 }
 
 void OwnerLock::finish(RunState state, const std::string& reason) {

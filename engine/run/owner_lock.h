@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/process_identity.h"
 #include "engine/run_event.h"
+#include "run/descriptor.h"
 
 #include <memory>
 #include <optional>
@@ -46,6 +47,10 @@ class OwnerLock {
   explicit OwnerLock(std::unique_ptr<Implementation> implementation);
   std::unique_ptr<Implementation> m_implementation;
 };
+
+/// The same lock for whoever tidies up in a run that has ended: held while the descriptor is open. The record stays as
+/// it is, and so does what it says of the run's end. The errors of acquire().
+Result<Descriptor> holdOwnerFile(const Path& ownerFile);
 
 struct OwnerProbe {
   std::optional<OwnerRecord> record; ///< nothing when there is none or it is damaged

@@ -1,6 +1,7 @@
 #include "engine/run.h"
 
 #include "run/device_choice.h"
+#include "run/run_branch.h"
 #include "run/run_loop.h"
 #include "run/run_status.h"
 #include "run/sleep_inhibitor.h"
@@ -67,8 +68,9 @@ class Run::Implementation {
     std::optional<std::int64_t> resumeStep;
     if (m_resume) {
       const auto good = m_checkpoints->latestGood();
-      resumeStep = good ? good->step : 0;
+      resumeStep = good ? good->step : m_description.branch ? m_description.branch->step : 0;
     } else {
+      if (m_description.branch) MILLRACE_CHECK(copyHistory(m_files, *m_description.branch, directory));
       MILLRACE_CHECK(writeRunFile(m_files, directory, runFileContents(m_description)));
     }
     MILLRACE_TRY(RunJournal journal, RunJournal::open(m_files, directory, resumeStep));
@@ -204,7 +206,12 @@ Run::~Run() = default;
 
 Result<std::unique_ptr<Run>> Run::start(FileSystem& files, const Project& project, const RunOptions& options) {
   MILLRACE_TRY(RunDescription description,
-               describeRun(files, project, project.name.empty() ? "project" : project.name));
+               options.branch ? describeBranch(files, project, *options.branch)
+                              : describeRun(files, project, project.name.empty() ? "project" : project.name));
+  if (options.replaceExisting && options.branch &&
+      std::filesystem::weakly_canonical(options.branch->run) == std::filesystem::weakly_canonical(options.directory))
+    return badInput(fmt::format("{}: a branch cannot replace the run that it begins from: give it another folder",
+                                options.directory.string()));
   // Refused before there is a folder of it.
   MILLRACE_CHECK(checkDeviceSetting(project.training.device, "training.device"));
   if (options.replaceExisting) MILLRACE_CHECK(checkInputs(files, description)); // or the old run would be lost for it

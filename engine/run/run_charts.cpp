@@ -1,8 +1,8 @@
 #include "run/run_charts.h"
 
 #include "base/atomic_file.h"
-#include "run/json_lines_reader.h"
 #include "run/metrics_file.h"
+#include "run/run_history.h"
 #include "run/svg_chart.h"
 
 #include <cmath>
@@ -27,22 +27,12 @@ std::vector<double> smoothed(const std::vector<double>& values, double weight) {
 
 Result<ChartSeries> validationLoss(FileSystem& files, const RunDirectory& run) {
   ChartSeries series{"validation", {}, {}, false, true};
-  if (!files.exists(run.events())) return series;
-  JsonLinesReader lines(files, run.events());
-  for (;;) {
-    MILLRACE_TRY(const auto line, lines.next());
-    if (!line) return series;
-    const auto event = runEventFromJson(line->text, run.events().string());
-    const auto* evaluation = event ? std::get_if<Evaluation>(&event->body) : nullptr;
-    if (!evaluation) continue;
-    // A resumed run evaluates some steps again; the later figure holds.
-    while (!series.x.empty() && series.x.back() >= static_cast<double>(event->step)) {
-      series.x.pop_back();
-      series.y.pop_back();
-    }
-    series.x.push_back(static_cast<double>(event->step));
-    series.y.push_back(evaluation->loss);
+  MILLRACE_TRY(const RunHistory history, readHistory(files, run));
+  for (const EvaluatedStep& each : history.evaluations) {
+    series.x.push_back(static_cast<double>(each.step));
+    series.y.push_back(each.loss);
   }
+  return series;
 }
 
 } // namespace

@@ -15,10 +15,10 @@ namespace millrace {
 
 namespace {
 
-/// What a run writes beside its attempts of metrics; `owner` stays when a run is replaced, since it carries the lock.
-constexpr std::array<std::string_view, 10> runEntries = {
-    "run.json", "metrics.jsonl", "events.jsonl", "samples.jsonl",  "checkpoints",
-    "log.txt",  "control",       "owner",        "tokenizer.json", "charts"};
+/// What a run holds beside its attempts of metrics; `owner` stays when a run is replaced, since it carries the lock.
+constexpr std::array<std::string_view, 11> runEntries = {
+    "run.json", "metrics.jsonl", "events.jsonl",   "samples.jsonl", "checkpoints", "log.txt",
+    "control",  "owner",         "tokenizer.json", "charts",        "notes.json"};
 
 bool belongsToRun(std::string_view name) {
   if (name.ends_with(".tmp")) name.remove_suffix(4);

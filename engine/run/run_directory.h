@@ -23,7 +23,8 @@ class RunDirectory {
   Path checkpoints() const { return m_path / "checkpoints"; }
   Path log() const { return m_path / "log.txt"; }
   Path owner() const { return m_path / "owner"; }
-  Path control() const { return m_path / "control"; } ///< Unix socket
+  Path control() const { return m_path / "control"; }  ///< Unix socket
+  Path notes() const { return m_path / "notes.json"; } ///< people's tags and words about it
 
  private:
   Path m_path;

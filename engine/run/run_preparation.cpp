@@ -16,6 +16,7 @@
 #include "run/device_choice.h"
 #include "run/model_companions.h"
 #include "run/plan_rates.h"
+#include "run/run_branch.h"
 #include "run/run_plan.h"
 #include "run/state_drives.h"
 #include "run/store_state.h"
@@ -129,7 +130,7 @@ class Preparation {
     m_run.plan = std::move(step->memory);
     m_run.time = step->time;
     m_run.rates = request.rates.value_or(StepRates{});
-    if (!resume) MILLRACE_CHECK(openModel());
+    if (!resume && !m_description.branch) MILLRACE_CHECK(openModel());
     MILLRACE_CHECK(prepareTokenizer());
     MILLRACE_CHECK(prepareData());
     MILLRACE_CHECK(prepareTrainer());
@@ -271,9 +272,10 @@ class Preparation {
     const std::string config = fingerprintOf(m_description);
     const std::string data = m_run.dataset->fingerprint();
     MILLRACE_TRY(const std::vector<CheckpointEntry> saved, m_checkpoints.list());
-    if (resume && saved.empty())
+    if (resume && saved.empty() && !m_description.branch)
       m_log.warning("there is no checkpoint in {}: training starts anew, at its first step",
                     m_directory.checkpoints().string());
+    if (m_description.branch && (!resume || saved.empty())) return loadBranch(config, data);
     if (!resume || saved.empty()) {
       state.seed = static_cast<std::uint64_t>(m_project.training.seed);
       state.configFingerprint = config;
@@ -293,6 +295,24 @@ class Preparation {
                       "so the run cannot go on as if it had never stopped; bring the files back, or start a "
                       "new run (of more than a GiB of data the times of files count as well)",
                       m_directory.path().string(), state.step));
+    m_run.trainer->setUpdates(state.optimizerSteps);
+    return m_run.source->seek(state.cursor);
+  }
+
+  Status loadBranch(const std::string& config, const std::string& data) {
+    const BranchPoint& branch = *m_description.branch;
+    m_say(fmt::format("beginning from the checkpoint of step {} of {}", formatCount(branch.step), branch.run.string()));
+    StoreState parameters(*m_run.trainer);
+    CheckpointStore origin(m_files, RunDirectory(branch.run).checkpoints(), m_log);
+    MILLRACE_TRY(m_run.state, origin.load(branch.step, parameters));
+    const TrainerState& state = m_run.state;
+    if (state.configFingerprint != config || state.dataFingerprint != data)
+      return badInput(fmt::format(
+          "{}: {} changed since the checkpoint of step {}, so that no branch can go on from it; "
+          "bring the files back, or export the model and start a new run from that folder",
+          branch.run.string(),
+          state.configFingerprint != config ? "the model or its precision" : "the data, its weights or the tokenizer",
+          formatCount(branch.step)));
     m_run.trainer->setUpdates(state.optimizerSteps);
     return m_run.source->seek(state.cursor);
   }
@@ -449,6 +469,7 @@ Json runFileContents(const RunDescription& description) {
   contents["program"] = MILLRACE_VERSION;
   contents["project"] = projectToJson(description.project);
   contents["model"] = configFromModelSpec(description.spec, "float32");
+  if (description.branch) contents["branch"] = branchToJson(*description.branch);
   contents["hardware"] = {{"host", profile.host},
                           {"cpu", profile.cpu.name},
                           {"usable_cores", profile.cpu.usableCores},
@@ -464,9 +485,15 @@ Result<RunDescription> readRunDescription(FileSystem& files, const RunDirectory&
   MILLRACE_TRY(Project project,
                projectFromJson(contents.at("project"), source, std::filesystem::absolute(directory.path())));
   // A run goes on with the model and the tokenizer that it began with, whatever became of the files they came from.
-  if (!contents.contains("model") || !files.exists(tokenizerCopy(directory)))
-    return describeRun(files, project, source);
+  std::optional<BranchPoint> branch;
+  if (const auto found = contents.find("branch"); found != contents.end()) {
+    MILLRACE_TRY(branch, branchFromJson(*found, source));
+  }
+  if (!files.exists(tokenizerCopy(directory)))
+    return branch ? describeBranch(files, project, *branch) : describeRun(files, project, source);
+  if (!contents.contains("model")) return describeRun(files, project, source);
   RunDescription description;
+  description.branch = branch;
   description.project = std::move(project);
   MILLRACE_TRY(description.spec, modelSpecFromConfig(contents.at("model"), source + ": model"));
   MILLRACE_TRY(description.tokenizer, readTextFile(files, tokenizerCopy(directory), maximumTokenizerFile));
@@ -475,6 +502,12 @@ Result<RunDescription> readRunDescription(FileSystem& files, const RunDirectory&
   const auto whole = std::find_if(saved.rbegin(), saved.rend(), [&](const CheckpointEntry& entry) {
     return verifySmallFiles(files, entry.path, companionLimit).has_value();
   });
+  if (whole == saved.rend() && branch) {
+    description.companionFolder = RunDirectory(branch->run).checkpoints() / checkpointName(branch->step);
+    description.companions =
+        readCompanions(files, description.companionFolder, description.companionFolder, description.warnings);
+    return description;
+  }
   if (whole == saved.rend()) {
     description.companions = companionsOf(files, description.project, description.warnings);
     return description;

@@ -6,6 +6,7 @@
 #include "data/dataset.h"
 #include "device/device.h"
 #include "engine/project.h"
+#include "engine/run.h"
 #include "engine/run_event.h"
 #include "hardware/gpu_monitor.h"
 #include "model/model_spec.h"
@@ -31,6 +32,7 @@ struct RunDescription {
   std::vector<CheckpointFile> companions; ///< of the model's folder, to go with its checkpoints
   /// The checkpoint that keeps them for a run that goes on; empty: they are where the project says.
   Path companionFolder;
+  std::optional<BranchPoint> branch; ///< what it begins from; nothing: as the project says
 };
 
 Result<RunDescription> describeRun(FileSystem& files, const Project& project, const std::string& source);

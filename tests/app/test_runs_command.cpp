@@ -1,4 +1,5 @@
 #include "app/program.h"
+#include "app/run_files.h"
 
 using namespace millrace::test;
 
@@ -77,6 +78,48 @@ class TestRunsCommand : public QObject {
     QCOMPARE(list.out, QByteArray("[]\n"));
   }
 
+  void runsAreComparedAndTidiedUp() {
+    const QString project = writeTinyProject(m_folder->path(), "goose", 6);
+    const QString other = m_runs + "/swan";
+    const auto train = [&](const QString& run, const QStringList& more) {
+      const Outcome trained = runProgram(QStringList{"train", project, "--run-dir", run, "--json"} + more);
+      QVERIFY2(trained.code == 0, trained.error.constData());
+    };
+    train(m_run, {"--set", "checkpoint.every=2", "checkpoint.keep=3"});
+    train(other, {"--set", "training.learning_rate=0.002", "training.micro_batches=4", "checkpoint.every=2",
+                  "checkpoint.keep=3"});
+
+    const Outcome compared = runProgram({"runs", "compare", m_run, other, "--json"});
+    QVERIFY2(compared.code == 0, compared.error.constData());
+    const QJsonObject json = compared.object();
+    QVERIFY2(json["comparable"].toBool(), compared.out.constData());
+    QCOMPARE(json["runs"].toArray().size(), 2);
+    QCOMPARE(json["runs"].toArray()[1].toObject()["steps"].toInt(), 6);
+    QVERIFY(json["runs"].toArray()[0].toObject()["validation"].toObject()["loss"].toDouble() > 0);
+    QStringList keys;
+    for (const QJsonValue setting : json["settings"].toArray()) keys << setting.toObject()["key"].toString();
+    QCOMPARE(keys, (QStringList{"training.micro_batches", "training.learning_rate"}));
+    const QJsonObject losses = json["losses"].toObject();
+    QCOMPARE(losses["by_steps"].toArray().size(), 6);
+    // Half as many tokens a step: the tokens of the first end in the middle of the second.
+    QCOMPARE(losses["by_tokens"].toArray().last().toObject()["at"].toDouble(), 6.0 * 2 * 2 * 32);
+    const Outcome text = runProgram({"runs", "compare", m_run, other});
+    QVERIFY2(text.out.contains("training.learning_rate") && text.out.contains("0.002"), text.out.constData());
+
+    const QString file = newestCheckpoint(other);
+    const Outcome deleted = runProgram({"runs", "delete-checkpoints", other, "--keep", "newest", "--json"});
+    QVERIFY2(deleted.code == 0, deleted.error.constData());
+    QCOMPARE(deleted.object()["kept"].toArray(), QJsonArray{6});
+    QCOMPARE(deleted.object()["deleted"].toArray(), (QJsonArray{2, 4}));
+    QVERIFY(deleted.object()["bytes_freed"].toInt() > 100'000);
+    QCOMPARE(newestCheckpoint(other), file);
+    const Outcome rest = runProgram({"runs", "delete-checkpoints", other});
+    QCOMPARE(rest.code, 0);
+    QVERIFY2(rest.out.contains("1 of 1 checkpoints deleted"), rest.out.constData());
+    QVERIFY(newestCheckpoint(other).isEmpty());
+    QCOMPARE(steps(events(runProgram({"watch", other, "--json"}))), range(1, 6)); // all of it but those
+  }
+
   void aLiveRunIsSteered() {
     const QString project = writeTinyProject(m_folder->path(), "goose", 1'000'000);
     Child run({"train", project, "--run-dir", m_run, "--json"});
@@ -97,6 +140,10 @@ class TestRunsCommand : public QObject {
     const Outcome second = runProgram({"resume", m_run});
     QCOMPARE(second.code, 2);
     QVERIFY2(isOneError(second, {"live"}), second.error.constData());
+    const Outcome kept = runProgram({"runs", "delete-checkpoints", m_run});
+    QCOMPARE(kept.code, 2);
+    QVERIFY2(isOneError(kept, {"live"}), kept.error.constData());
+    QVERIFY(!newestCheckpoint(m_run).isEmpty());
     QCOMPARE(ctl("stop").code, 0);
     const Outcome ended = run.wait();
     QVERIFY(ended.finished);

@@ -13,6 +13,8 @@ class TestUsage : public QObject {
                                 "watch",
                                 "ctl",
                                 "runs list",
+                                "runs compare",
+                                "runs delete-checkpoints",
                                 "plan",
                                 "hw",
                                 "tokenizer train",
@@ -78,6 +80,10 @@ class TestUsage : public QObject {
     row("missing run to steer", {"ctl", "/nowhere/run", "stop"}, "/nowhere/run");
     row("missing run to ask", {"ctl", "/nowhere/run", "status"}, "/nowhere/run");
     row("missing folder of runs", {"runs", "list", "/nowhere/runs"}, "/nowhere/runs");
+    row("one run to compare", {"runs", "compare", "/nowhere/a"}, "two runs");
+    row("missing run to compare", {"runs", "compare", "/nowhere/a", "/nowhere/b"}, "/nowhere/a");
+    row("missing run to tidy up", {"runs", "delete-checkpoints", "/nowhere/a"}, "/nowhere/a");
+    row("unknown checkpoint to keep", {"runs", "delete-checkpoints", "/nowhere/a", "--keep", "worst"}, "worst");
     row("missing tokenizer", {"tokenizer", "encode", "--tokenizer", "/nowhere/t.json"}, "/nowhere/t.json");
     row("missing data",
         {"tokenizer", "train", "--data", "/nowhere/a.txt", "--vocabulary", "300", "--out", "/nowhere/t.json"},

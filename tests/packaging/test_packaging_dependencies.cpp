@@ -71,7 +71,8 @@ class TestPackagingDependencies : public QObject {
                              "libzstd-dev", "liburing-dev", "fortunes"})
       QVERIFY2(headless.contains(name), name);
     QVERIFY(headless.filter("qt").isEmpty() && headless.filter("qcustomplot").isEmpty());
-    QCOMPARE(run, headless + QStringList({"qt6-base-dev", "qt6-svg-dev", "qt6-wayland", "libqcustomplot-dev"}));
+    QCOMPARE(run, headless + QStringList({"qt6-base-dev", "libqt6sql6-sqlite", "qt6-svg-dev", "qt6-wayland",
+                                          "libqcustomplot-dev"}));
     QCOMPARE(test, run);
     QCOMPARE(ci, formatter.isEmpty() ? test : test + QStringList{formatter});
     QCOMPARE(QSet<QString>(ci.begin(), ci.end()).size(), ci.size());

@@ -8,9 +8,11 @@
 
 namespace millrace::ui {
 
-InProcessRun::InProcessRun(const Project& project, const std::filesystem::path& directory, QObject* parent)
+InProcessRun::InProcessRun(const Project& project, const std::filesystem::path& directory,
+                           const std::optional<BranchPoint>& branch, QObject* parent)
     : RunFeed(parent),
       m_project(project),
+      m_branch(branch),
       m_directory(directory),
       m_wakeUp(std::make_shared<WakeUp>(this, [this] { drain(); })),
       m_open(std::make_shared<OpenRun>()) {}
@@ -30,30 +32,43 @@ InProcessRun::~InProcessRun() {
 }
 
 void InProcessRun::open() {
-  const auto work = [open = m_open, project = m_project, directory = m_directory, wakeUp = m_wakeUp] {
-    InProcessRun::open(*open, project, directory, wakeUp);
-  };
+  const auto work = [open = m_open, project = m_project, branch = m_branch, directory = m_directory,
+                     wakeUp = m_wakeUp] { InProcessRun::open(*open, project, branch, directory, wakeUp); };
   inBackground(this, work, [this] { whenOpened(); });
 }
 
-void InProcessRun::open(OpenRun& open, const std::optional<Project>& project, const std::filesystem::path& directory,
-                        const std::shared_ptr<WakeUp>& wakeUp) {
+/// What the run in the directory has done, up to a step where one is given: of a live run there is no other end.
+Status InProcessRun::tellHistory(OpenRun& open, const std::filesystem::path& directory,
+                                 std::optional<std::int64_t> lastStep, const std::shared_ptr<WakeUp>& wakeUp) {
+  MILLRACE_TRY(const RunInfo info, runInfo(open.files, directory));
+  const bool live = info.outcome == RunOutcome::Live;
+  if (live && !lastStep) return {};
+  MILLRACE_TRY(const std::unique_ptr<RunWatch> watch, RunWatch::open(open.files, directory));
+  while (!open.history.isClosed()) {
+    MILLRACE_TRY(std::optional<RunEvent> event, watch->next());
+    if (!event) break;
+    const auto* metrics = std::get_if<StepMetrics>(&event->body);
+    const bool isLast = metrics && lastStep && metrics->step >= *lastStep;
+    // Of the run that a branch leaves: its figures, not what became of it.
+    const bool isTold =
+        !lastStep || (event->step <= *lastStep && (metrics || std::holds_alternative<Evaluation>(event->body)));
+    if (isTold && open.history.put(std::move(*event))) wakeUp->wake();
+    if (live && isLast) break;
+  }
+  if (open.history.isClosed()) return failure(ErrorKind::Interrupted, "the window has turned away");
+  return {};
+}
+
+void InProcessRun::open(OpenRun& open, const std::optional<Project>& project, const std::optional<BranchPoint>& branch,
+                        const std::filesystem::path& directory, const std::shared_ptr<WakeUp>& wakeUp) {
   const auto begin = [&]() -> Result<std::unique_ptr<Run>> {
     RunOptions options;
     options.directory = directory;
     options.wake = [wakeUp] { wakeUp->wake(); };
+    options.branch = branch;
+    if (branch) MILLRACE_CHECK(tellHistory(open, branch->run, branch->step, wakeUp));
     if (project) return Run::start(open.files, *project, options);
-    MILLRACE_TRY(const RunInfo info, runInfo(open.files, directory));
-    // Of a live run the history has no end; it is refused below, with the reason.
-    if (info.outcome != RunOutcome::Live) {
-      MILLRACE_TRY(const std::unique_ptr<RunWatch> watch, RunWatch::open(open.files, directory));
-      while (!open.history.isClosed()) {
-        MILLRACE_TRY(std::optional<RunEvent> event, watch->next());
-        if (!event) break;
-        if (open.history.put(std::move(*event))) wakeUp->wake();
-      }
-    }
-    if (open.history.isClosed()) return failure(ErrorKind::Interrupted, "the window has turned away");
+    MILLRACE_CHECK(tellHistory(open, directory, {}, wakeUp)); // a live one is refused below, with the reason
     return Run::resume(open.files, options);
   };
   Result<std::unique_ptr<Run>> run = begin();

@@ -16,8 +16,9 @@ class InProcessRun final : public RunFeed {
   Q_OBJECT
 
  public:
-  /// Starts a run of the project in the directory, once opened.
-  InProcessRun(const Project& project, const std::filesystem::path& directory, QObject* parent = nullptr);
+  /// Starts a run of the project in the directory, once opened. A branch first tells the steps that led to it.
+  InProcessRun(const Project& project, const std::filesystem::path& directory,
+               const std::optional<BranchPoint>& branch = {}, QObject* parent = nullptr);
   /// Tells what the run in the directory has done so far, then goes on with it.
   explicit InProcessRun(const std::filesystem::path& directory, QObject* parent = nullptr);
   /// A run that is still at work is stopped and saved, on a thread of the pool: closing the window asks first.
@@ -43,14 +44,17 @@ class InProcessRun final : public RunFeed {
     bool resumable = false; ///< with an error
   };
 
-  static void open(OpenRun& open, const std::optional<Project>& project, const std::filesystem::path& directory,
-                   const std::shared_ptr<WakeUp>& wakeUp);
+  static void open(OpenRun& open, const std::optional<Project>& project, const std::optional<BranchPoint>& branch,
+                   const std::filesystem::path& directory, const std::shared_ptr<WakeUp>& wakeUp);
+  static Status tellHistory(OpenRun& open, const std::filesystem::path& directory, std::optional<std::int64_t> lastStep,
+                            const std::shared_ptr<WakeUp>& wakeUp);
   void whenOpened();
   void drain();
   void letGo();
   Run* run() const { return m_opened ? m_open->run.get() : nullptr; }
 
   const std::optional<Project> m_project;
+  const std::optional<BranchPoint> m_branch;
   const std::filesystem::path m_directory;
   const std::shared_ptr<WakeUp> m_wakeUp;
   std::shared_ptr<OpenRun> m_open;

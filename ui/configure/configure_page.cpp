@@ -1,6 +1,7 @@
 #include "configure/configure_page.h"
 
 #include "bridge/text.h"
+#include "configure/branch_bar.h"
 #include "configure/json_view.h"
 #include "configure/project_form.h"
 #include "configure/project_header.h"
@@ -35,6 +36,7 @@ ConfigurePage::ConfigurePage(ProjectDocument& document, PathChooser chooser, Pla
       m_data(new DataQuery(this)),
       m_chooser(std::move(chooser)),
       m_header(new ProjectHeader(document, this)),
+      m_branch(new BranchBar),
       m_tabs(new QTabWidget(this)),
       m_form(new ProjectForm(document, m_chooser, m_tabs)),
       m_unparsed(new QLabel),
@@ -62,6 +64,7 @@ ConfigurePage::ConfigurePage(ProjectDocument& document, PathChooser chooser, Pla
   auto* page = new QWidget;
   auto* layout = new QVBoxLayout(page);
   layout->addWidget(m_header);
+  layout->addWidget(m_branch);
   layout->addWidget(m_splitter, 1);
   auto* outer = new QVBoxLayout(this);
   outer->setContentsMargins(0, 0, 0, 0);
@@ -81,11 +84,16 @@ ConfigurePage::ConfigurePage(ProjectDocument& document, PathChooser chooser, Pla
   connect(m_header, &ProjectHeader::saveRequested, this, &ConfigurePage::save);
   connect(m_header, &ProjectHeader::saveAsRequested, this, &ConfigurePage::chooseSaveAs);
   connect(m_header, &ProjectHeader::startRequested, this, &ConfigurePage::startRequested);
+  connect(m_branch, &BranchBar::dropped, this, &ConfigurePage::beginningDropped);
   documentChanged();
 }
 
 bool ConfigurePage::canStart() const {
   return m_document.isValid() && !m_refused && m_verdict != Verdict::DoesNotFit;
+}
+
+void ConfigurePage::setBeginning(const QString& text) {
+  m_branch->setBeginning(text);
 }
 
 void ConfigurePage::resizeEvent(QResizeEvent* event) {

@@ -14,6 +14,7 @@ class QTabWidget;
 
 namespace millrace::ui {
 
+class BranchBar;
 class JsonView;
 class ProjectForm;
 class ProjectHeader;
@@ -28,6 +29,8 @@ class ConfigurePage : public QWidget {
 
   /// Whether the project is valid, and does not exceed the machine as far as is known.
   bool canStart() const;
+  /// What its run begins from other than what it says itself; empty: nothing.
+  void setBeginning(const QString& text);
 
  public Q_SLOTS:
   /// To the document's file, or to one that is asked for.
@@ -39,6 +42,8 @@ class ConfigurePage : public QWidget {
  Q_SIGNALS:
   /// By the Start button; the project is valid, perhaps not saved.
   void startRequested();
+  /// Its run is to begin as the project says.
+  void beginningDropped();
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
@@ -65,6 +70,7 @@ class ConfigurePage : public QWidget {
   DataQuery* m_data;
   PathChooser m_chooser;
   ProjectHeader* m_header;
+  BranchBar* m_branch;
   QTabWidget* m_tabs;
   ProjectForm* m_form;
   QLabel* m_unparsed; ///< in place of a form that cannot show the text

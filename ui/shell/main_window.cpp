@@ -5,16 +5,18 @@
 #include "configure/configure_page.h"
 #include "configure/project_document.h"
 #include "engine/runs.h"
+#include "runs/run_history.h"
+#include "runs/run_queue.h"
+#include "runs/runs_page.h"
 #include "shell/places.h"
+#include "shell/queue_runner.h"
 #include "shell/start_page.h"
 #include "style/icons.h"
-#include "style/theme.h"
 #include "train/run_session.h"
 #include "train/train_page.h"
 
 #include <QAction>
 #include <QActionGroup>
-#include <QApplication>
 #include <QCloseEvent>
 #include <QDesktopServices>
 #include <QDir>
@@ -23,7 +25,6 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QInputDialog>
-#include <QMenuBar>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QScreen>
@@ -40,7 +41,7 @@ namespace {
 const QString geometryKey = QStringLiteral("window/geometry");
 const QString stateKey = QStringLiteral("window/state");
 const QString trainLayoutKey = QStringLiteral("window/train");
-const QString themeKey = QStringLiteral("window/theme");
+const QString runsLayoutKey = QStringLiteral("window/runs");
 constexpr int stateVersion = 1;
 
 } // namespace
@@ -57,6 +58,9 @@ MainWindow::MainWindow(Theme& theme, QSettings& settings, const QString& cacheFo
       m_start(new StartPage),
       m_configure(new ConfigurePage(*m_document)),
       m_train(new TrainPage),
+      m_history(new RunHistory(settings, this)),
+      m_queue(new RunQueue(queueFile(), this)),
+      m_runsPage(new RunsPage(*m_history, *m_queue, cacheFolder)),
       m_pageActions(new QActionGroup(this)) {
   setWindowIcon(QIcon(QStringLiteral(":/icons/millrace.svg")));
   setCentralWidget(m_pages);
@@ -70,16 +74,19 @@ MainWindow::MainWindow(Theme& theme, QSettings& settings, const QString& cacheFo
   bar->addAction(addPage(m_start, tr("&Start"), QStringLiteral("home")));
   bar->addAction(addPage(m_configure, tr("&Configure"), QStringLiteral("configure")));
   bar->addAction(addPage(m_train, tr("&Train"), QStringLiteral("chart")));
+  bar->addAction(addPage(m_runsPage, tr("&Runs"), QStringLiteral("runs")));
   for (QAction* action : m_pageActions->actions()) bar->widgetForAction(action)->setFocusPolicy(Qt::TabFocus);
   makeActions();
   makeMenus();
   connectPages();
+  connectRunsPage();
 
   const QSize room = screen()->availableSize() - QSize(0, 2 * fontMetrics().height()); // for its title bar
   resize(QSize(1280, 860).boundedTo(room));
   restoreGeometry(settings.value(geometryKey).toByteArray());
   restoreState(settings.value(stateKey).toByteArray(), stateVersion);
   m_train->restoreLayout(settings.value(trainLayoutKey).toByteArray());
+  m_runsPage->restoreLayout(settings.value(runsLayoutKey).toByteArray());
   nameRecentProjects();
   m_start->setRecentRuns(m_recentRuns.places());
   showPage(Page::Start);
@@ -111,91 +118,6 @@ void MainWindow::showPage(Page page) {
 
 MainWindow::Page MainWindow::page() const {
   return static_cast<Page>(m_pages->currentIndex());
-}
-
-void MainWindow::makeActions() {
-  const auto make = [this](const QString& text, const QString& iconName, const QKeySequence& shortcut,
-                           const QString& name, auto&& triggered) {
-    auto* action = new QAction(iconName.isEmpty() ? QIcon() : icon(iconName), text, this);
-    action->setShortcut(shortcut);
-    action->setObjectName(name);
-    connect(action, &QAction::triggered, this, triggered);
-    return action;
-  };
-  m_newAction = make(tr("&New project"), QStringLiteral("configure"), QKeySequence::New, QStringLiteral("newProject"),
-                     [this] { newProject({}); });
-  m_openProjectAction = make(tr("&Open a project…"), QStringLiteral("folder"), QKeySequence::Open,
-                             QStringLiteral("openProjectAction"), [this] { chooseProject(); });
-  m_saveAction = make(tr("&Save the project"), QStringLiteral("save"), QKeySequence::Save, QStringLiteral("saveAction"),
-                      [this] { saveProject(); });
-  m_saveAsAction = make(tr("Save the project &as…"), {}, QKeySequence::SaveAs, QStringLiteral("saveAsAction"),
-                        [this] { m_configure->chooseSaveAs(); });
-  m_openRunAction = make(tr("Open a &run…"), QStringLiteral("chart"), Qt::CTRL | Qt::Key_R,
-                         QStringLiteral("openRunAction"), [this] { chooseRun(); });
-  m_openRemoteAction =
-      make(tr("&Follow a run on another machine…"), QStringLiteral("remote"), Qt::CTRL | Qt::SHIFT | Qt::Key_R,
-           QStringLiteral("openRemoteAction"), [this] { askRemote(); });
-  m_quitAction = make(tr("&Quit"), {}, QKeySequence::Quit, QStringLiteral("quitAction"), [this] { close(); });
-  m_startAction = make(tr("&Start"), QStringLiteral("play"), Qt::Key_F5, QStringLiteral("startAction"),
-                       [this] { startRun(false); });
-  m_startDetachedAction = make(tr("Start &detached"), QStringLiteral("play"), Qt::SHIFT | Qt::Key_F5,
-                               QStringLiteral("startDetachedAction"), [this] { startRun(true); });
-  m_startDetachedAction->setToolTip(tr("Train in a program of its own, which outlives this window"));
-  const auto steer = [this](void (RunSession::*request)()) {
-    return [this, request] {
-      if (RunSession* session = m_runs->session()) (session->*request)();
-    };
-  };
-  m_pauseAction = make(tr("&Pause"), QStringLiteral("pause"), Qt::CTRL | Qt::Key_P, QStringLiteral("pauseAction"),
-                       steer(&RunSession::pause));
-  m_continueAction = make(tr("&Continue"), QStringLiteral("play"), Qt::CTRL | Qt::SHIFT | Qt::Key_P,
-                          QStringLiteral("continueAction"), steer(&RunSession::resumeTraining));
-  m_checkpointAction = make(tr("Chec&kpoint now"), QStringLiteral("save"), Qt::CTRL | Qt::Key_K,
-                            QStringLiteral("checkpointAction"), steer(&RunSession::checkpointNow));
-  m_exportAction = make(tr("E&xport the model…"), QStringLiteral("export"), Qt::CTRL | Qt::Key_E,
-                        QStringLiteral("exportAction"), [this] { m_train->openExport(); });
-  m_stopAction = make(tr("S&top and save"), QStringLiteral("stop"), Qt::CTRL | Qt::Key_Period,
-                      QStringLiteral("stopAction"), steer(&RunSession::stopAndSave));
-}
-
-void MainWindow::makeMenus() {
-  QMenu* file = menuBar()->addMenu(tr("&File"));
-  file->addActions({m_newAction, m_openProjectAction, m_saveAction, m_saveAsAction});
-  file->addSeparator();
-  file->addActions({m_openRunAction, m_openRemoteAction});
-  file->addSeparator();
-  file->addAction(m_quitAction);
-  QMenu* run = menuBar()->addMenu(tr("&Run"));
-  run->addActions({m_startAction, m_startDetachedAction});
-  run->addSeparator();
-  run->addActions({m_pauseAction, m_continueAction, m_checkpointAction, m_stopAction});
-  run->addSeparator();
-  run->addAction(m_exportAction);
-  QMenu* view = menuBar()->addMenu(tr("&View"));
-  view->addActions(m_pageActions->actions());
-  view->addSeparator();
-  auto* themes = new QActionGroup(this);
-  const std::pair<ThemeChoice, QString> choices[] = {{ThemeChoice::System, tr("As the &desktop")},
-                                                     {ThemeChoice::Light, tr("&Light")},
-                                                     {ThemeChoice::Dark, tr("Dar&k")}};
-  for (const auto& [choice, text] : choices) {
-    QAction* action = themes->addAction(text);
-    action->setCheckable(true);
-    action->setChecked(choice == m_theme.choice());
-    connect(action, &QAction::triggered, this, [this, choice = choice] {
-      m_theme.choose(choice);
-      m_settings.setValue(themeKey, static_cast<int>(choice));
-    });
-    view->addAction(action);
-  }
-  QMenu* help = menuBar()->addMenu(tr("&Help"));
-  help->addAction(tr("&About Millrace"), this, [this] {
-    QMessageBox::about(this, tr("About Millrace"),
-                       tr("<b>Millrace %1</b><p>Trains language models larger than the memory of the device that "
-                          "computes, at full precision, on one machine.</p><p>GPL 3.0 or later.</p>")
-                           .arg(QApplication::applicationVersion()));
-  });
-  help->addAction(tr("About &Qt"), qApp, &QApplication::aboutQt);
 }
 
 void MainWindow::connectPages() {
@@ -243,7 +165,9 @@ void MainWindow::connectPages() {
 
   connect(m_runs, &RunControl::sessionChanged, this, &MainWindow::showSession);
   connect(m_runs, &RunControl::startingChanged, this, &MainWindow::updateActions);
-  connect(m_runs, &RunControl::failed, this, &MainWindow::tell);
+  connect(m_runs, &RunControl::failed, this, [this](const QString& title, const QString& message) {
+    if (!m_queueRunner->isStarting()) tell(title, message); // what the queue begins it tells of itself
+  });
   connect(m_runs, &RunControl::handedOver, this, [this] {
     m_mayClose = true;
     close();
@@ -261,29 +185,19 @@ void MainWindow::connectPages() {
 void MainWindow::showSession(RunSession* session) {
   m_train->show(session);
   m_recentRuns.add(session->feed().place());
+  m_history->remember(session->feed().place());
   connect(session, &RunSession::stateChanged, this, &MainWindow::updateActions);
   connect(&session->feed(), &RunFeed::linkChanged, this, [this, session] {
     const FeedLink link = session->feed().link();
-    if (link == FeedLink::Ended || link == FeedLink::Connected) lookForInterrupted();
+    if (link != FeedLink::Ended && link != FeedLink::Connected) return;
+    lookForInterrupted();
+    m_history->refresh();
   });
-  showPage(Page::Train);
-  m_train->focusCharts(); // not whichever button comes first
+  if (!m_queueRunner->isStarting()) { // whoever is at something else is left to it
+    showPage(Page::Train);
+    m_train->focusCharts(); // not whichever button comes first
+  }
   updateActions();
-}
-
-void MainWindow::updateActions() {
-  const RunSession* session = m_runs->session();
-  const bool steerable =
-      session && session->isLive() && session->feed().link() == FeedLink::Connected && !session->isStopping();
-  const bool paused = steerable && session->state() == RunState::Paused;
-  m_startAction->setEnabled(!m_runs->isStarting());
-  m_startDetachedAction->setEnabled(!m_runs->isStarting());
-  m_pauseAction->setEnabled(steerable && !paused);
-  m_continueAction->setEnabled(paused);
-  m_checkpointAction->setEnabled(steerable);
-  m_stopAction->setEnabled(steerable);
-  m_exportAction->setEnabled(session && session->feed().isLocal() && session->feed().hasFolder() &&
-                             session->stepOfCheckpoint() >= 0);
 }
 
 void MainWindow::updateTitle() {
@@ -389,7 +303,7 @@ void MainWindow::startRun(bool detached) {
       return m_configure->revealChange();
     }
     const auto start = detached ? &RunControl::startDetached : &RunControl::start;
-    (m_runs->*start)(m_document->text(), m_document->folder(), m_document->sourceName());
+    (m_runs->*start)(m_document->text(), m_document->folder(), m_document->sourceName(), m_branch);
   });
 }
 
@@ -435,6 +349,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   m_settings.setValue(geometryKey, saveGeometry());
   m_settings.setValue(stateKey, saveState(stateVersion));
   m_settings.setValue(trainLayoutKey, m_train->saveLayout());
+  m_settings.setValue(runsLayoutKey, m_runsPage->saveLayout());
   event->accept();
 }
 

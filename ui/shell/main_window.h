@@ -16,6 +16,10 @@ namespace millrace::ui {
 
 class ConfigurePage;
 class ProjectDocument;
+class QueueRunner;
+class RunHistory;
+class RunQueue;
+class RunsPage;
 class StartPage;
 class Theme;
 class TrainPage;
@@ -24,7 +28,7 @@ class MainWindow final : public QMainWindow {
   Q_OBJECT
 
  public:
-  enum class Page { Start, Configure, Train };
+  enum class Page { Start, Configure, Train, Runs };
 
   /// All must outlive the window. cacheFolder: of the charts' points.
   MainWindow(Theme& theme, QSettings& settings, const QString& cacheFolder, QWidget* parent = nullptr);
@@ -40,6 +44,8 @@ class MainWindow final : public QMainWindow {
 
   ProjectDocument& document() { return *m_document; }
   RunControl& runs() { return *m_runs; }
+  RunHistory& history() { return *m_history; }
+  RunQueue& queue() { return *m_queue; }
 
  protected:
   void closeEvent(QCloseEvent* event) override;
@@ -50,6 +56,7 @@ class MainWindow final : public QMainWindow {
   void makeActions();
   void makeMenus();
   void connectPages();
+  void connectRunsPage();
   QAction* addPage(QWidget* page, const QString& text, const QString& iconName);
 
   void newProject(const QString& text);
@@ -60,6 +67,12 @@ class MainWindow final : public QMainWindow {
   void openRun(const QString& place);
   void applySettings();
   void startRun(bool detached);
+  /// Opens the project of a run, which is to begin from one of its checkpoints.
+  void branch(const BranchPoint& from);
+  void setBranch(const std::optional<BranchPoint>& from);
+  void addToQueue();
+  void chooseForQueue();
+  void queueResume(const QString& run);
   void lookForInterrupted();
   void nameRecentProjects();
   void showSession(RunSession* session);
@@ -83,6 +96,11 @@ class MainWindow final : public QMainWindow {
   StartPage* m_start;
   ConfigurePage* m_configure;
   TrainPage* m_train;
+  RunHistory* m_history;
+  RunQueue* m_queue;
+  RunsPage* m_runsPage;
+  QueueRunner* m_queueRunner = nullptr;
+  std::optional<BranchPoint> m_branch; ///< what the project that is open begins from, if anything
   QActionGroup* m_pageActions;
   QPointer<QWidget> m_question;  ///< that is open now
   QPointer<QObject> m_afterSave; ///< waits for a save to go on with something
@@ -100,6 +118,7 @@ class MainWindow final : public QMainWindow {
   QAction* m_quitAction;
   QAction* m_startAction;
   QAction* m_startDetachedAction;
+  QAction* m_queueAction;
   QAction* m_pauseAction;
   QAction* m_continueAction;
   QAction* m_checkpointAction;

@@ -2,6 +2,7 @@
 #include "configure/configure_page.h"
 #include "configure/project_document.h"
 #include "shell/main_window.h"
+#include "shell/queue_runner.h"
 #include "train/run_session.h"
 
 #include <QMessageBox>
@@ -64,7 +65,10 @@ void MainWindow::askAboutRun() {
   box->setDefaultButton(stop);
   m_question = box;
   connect(stop, &QPushButton::clicked, this, &MainWindow::stopAndClose);
-  connect(handOver, &QPushButton::clicked, m_runs, &RunControl::handOver);
+  connect(handOver, &QPushButton::clicked, this, [this] {
+    m_queueRunner->setClosing(true);
+    m_runs->handOver();
+  });
   connect(box, &QMessageBox::rejected, this, [this] { m_mayForget = false; });
   box->open();
 }
@@ -76,6 +80,7 @@ void MainWindow::stopAndClose() {
     return;
   }
   connect(m_runs->session(), &RunSession::stateChanged, this, &MainWindow::closeWhenEnded, Qt::UniqueConnection);
+  m_queueRunner->setClosing(true);
   m_runs->session()->stopAndSave();
 }
 
@@ -84,6 +89,7 @@ void MainWindow::closeWhenEnded() {
   const RunSession& session = *m_runs->session();
   if (session.state() == RunState::Failed) { // what was to be saved is not: nobody should miss that
     disconnect(m_runs->session(), &RunSession::stateChanged, this, &MainWindow::closeWhenEnded);
+    m_queueRunner->setClosing(false);
     tell(tr("The run failed as it was stopped"), session.stateReason());
     return;
   }

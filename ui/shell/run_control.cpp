@@ -6,6 +6,7 @@
 #include "bridge/in_process_run.h"
 #include "bridge/text.h"
 #include "bridge/this_machine.h"
+#include "engine/branch.h"
 #include "engine/data_check.h"
 #include "engine/plan.h"
 #include "engine/project_file.h"
@@ -52,15 +53,17 @@ bool RunControl::refusesAnotherRunHere() {
   return true;
 }
 
-void RunControl::check(const std::string& text, const QString& folder, const QString& source, const QString& title,
+void RunControl::check(const std::string& text, const QString& folder, const QString& source,
+                       const std::optional<BranchPoint>& branch, const QString& title,
                        std::function<void(Checked&)> then) {
   if (m_starting) return;
   setStarting(true);
-  const auto work = [text, folder = toPath(folder), source = source.toStdString()] {
+  const auto work = [text, folder = toPath(folder), source = source.toStdString(), branch] {
     auto checked = std::make_shared<Checked>();
     LocalFileSystem files;
     const auto prepare = [&]() -> Status {
       MILLRACE_TRY(checked->project, parseProject(text, source, folder));
+      if (branch) MILLRACE_CHECK(checkBranch(files, *branch, checked->project));
       PlanOptions quick;
       quick.advice = false;
       MILLRACE_TRY(const PlanReport plan,
@@ -91,19 +94,25 @@ void RunControl::check(const std::string& text, const QString& folder, const QSt
   });
 }
 
-void RunControl::start(const std::string& text, const QString& folder, const QString& source) {
+void RunControl::start(const std::string& text, const QString& folder, const QString& source,
+                       const std::optional<BranchPoint>& branch) {
   if (refusesAnotherRunHere()) return;
-  check(text, folder, source, tr("The run cannot be started"), [this](Checked& checked) {
-    show(std::make_unique<InProcessRun>(checked.project, checked.directory), runName(toQt(checked.directory)));
+  check(text, folder, source, branch, tr("The run cannot be started"), [this, branch](Checked& checked) {
+    show(std::make_unique<InProcessRun>(checked.project, checked.directory, branch), runName(toQt(checked.directory)));
   });
 }
 
-void RunControl::startDetached(const std::string& text, const QString& folder, const QString& source) {
+void RunControl::startDetached(const std::string& text, const QString& folder, const QString& source,
+                               const std::optional<BranchPoint>& branch) {
   const QString title = tr("The run cannot be started");
-  check(text, folder, source, title, [this, title](Checked& checked) {
+  check(text, folder, source, branch, title, [this, title, branch](Checked& checked) {
     const QString directory = toQt(checked.directory);
-    runProgram({QStringLiteral("train"), QStringLiteral("/dev/stdin"), QStringLiteral("--run-dir"), directory},
-               checked.directory, checked.text, title, [this, directory] { follow(directory); });
+    QStringList arguments{QStringLiteral("train"), QStringLiteral("/dev/stdin"), QStringLiteral("--run-dir"),
+                          directory};
+    if (branch)
+      arguments << QStringLiteral("--branch") << toQt(branch->run) << QStringLiteral("--branch-step")
+                << QString::number(branch->step);
+    runProgram(arguments, checked.directory, checked.text, title, [this, directory] { follow(directory); });
   });
 }
 

@@ -4,11 +4,14 @@
 
 #include "bridge/remote_run.h"
 #include "engine/project.h"
+#include "engine/run.h"
 
 #include <QObject>
 #include <QString>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 
 namespace millrace::ui {
 
@@ -36,9 +39,11 @@ class RunControl final : public QObject {
   /// Something is being started: no other start is taken.
   bool isStarting() const { return m_starting; }
 
-  /// text, folder, source: of the project, as parseProject() wants them.
-  void start(const std::string& text, const QString& folder, const QString& source);
-  void startDetached(const std::string& text, const QString& folder, const QString& source);
+  /// text, folder, source: of the project, as parseProject() wants them. branch: what it begins from, if anything.
+  void start(const std::string& text, const QString& folder, const QString& source,
+             const std::optional<BranchPoint>& branch = {});
+  void startDetached(const std::string& text, const QString& folder, const QString& source,
+                     const std::optional<BranchPoint>& branch = {});
   /// Goes on with a run that has ended before its end.
   void resumeHere(const QString& directory);
   void resumeDetached(const QString& directory);
@@ -58,8 +63,8 @@ class RunControl final : public QObject {
  private:
   struct Checked;
 
-  void check(const std::string& text, const QString& folder, const QString& source, const QString& title,
-             std::function<void(Checked&)> then);
+  void check(const std::string& text, const QString& folder, const QString& source,
+             const std::optional<BranchPoint>& branch, const QString& title, std::function<void(Checked&)> then);
   void follow(const QString& directory);
   void show(std::unique_ptr<RunFeed> feed, const QString& name);
   bool refusesAnotherRunHere();

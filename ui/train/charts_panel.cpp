@@ -2,11 +2,10 @@
 
 #include "charts/chart_export.h"
 #include "charts/csv_export.h"
-#include "charts/smoothed_column.h"
+#include "charts/smoothing_slider.h"
+#include "models/run_columns.h"
 #include "style/flow_layout.h"
 #include "style/icons.h"
-#include "style/numbers.h"
-#include "train/run_columns.h"
 #include "train/run_session.h"
 
 #include <QApplication>
@@ -19,9 +18,8 @@
 #include <QPushButton>
 #include <QResizeEvent>
 #include <QScrollArea>
-#include <QSlider>
 #include <QVBoxLayout>
-#include <cmath>
+#include <algorithm>
 
 namespace millrace::ui {
 
@@ -31,18 +29,6 @@ namespace {
 constexpr int chartWidth = 460;
 constexpr int chartHeight = 230;
 constexpr int leastHeight = 150;
-constexpr int smoothingSteps = 100;
-constexpr double usualSmoothing = 0.9;
-
-/// The slider's steps grow finer towards 1, where a little makes much of a difference.
-double weightAt(int position) {
-  const double weight = 1 - std::pow(1 - SmoothedColumn::maxWeight, static_cast<double>(position) / smoothingSteps);
-  return std::min(weight, SmoothedColumn::maxWeight);
-}
-
-int positionOf(double weight) {
-  return static_cast<int>(std::lround(smoothingSteps * std::log(1 - weight) / std::log(1 - SmoothedColumn::maxWeight)));
-}
 
 ChartSeries seriesOf(const std::shared_ptr<MetricTable>& table, int column, const QString& name,
                      ChartSeries::Style style = ChartSeries::Style::Line) {
@@ -62,23 +48,13 @@ ChartSeries seriesOf(const std::shared_ptr<MetricTable>& table, StepColumn colum
 } // namespace
 
 ChartsPanel::ChartsPanel(QWidget* parent)
-    : QWidget(parent),
-      m_grid(nullptr),
-      m_xAxis(new QComboBox),
-      m_smoothing(new QSlider(Qt::Horizontal)),
-      m_smoothingText(new QLabel) {
+    : QWidget(parent), m_grid(nullptr), m_xAxis(new QComboBox), m_smoothing(new SmoothingSlider) {
   m_xAxis->setObjectName(QStringLiteral("xAxis"));
   m_xAxis->addItem(tr("Steps"), static_cast<int>(XAxisKind::Step));
   m_xAxis->addItem(tr("Tokens"), static_cast<int>(XAxisKind::Tokens));
   m_xAxis->addItem(tr("Time"), static_cast<int>(XAxisKind::Time));
   auto* xLabel = new QLabel(tr("Ov&er:"));
   xLabel->setBuddy(m_xAxis);
-  m_smoothing->setObjectName(QStringLiteral("smoothing"));
-  m_smoothing->setRange(0, smoothingSteps);
-  m_smoothing->setMaximumWidth(160);
-  m_smoothing->setAccessibleName(tr("Smoothing"));
-  auto* smoothingLabel = new QLabel(tr("S&moothing:"));
-  smoothingLabel->setBuddy(m_smoothing);
   auto* logarithmic = new QCheckBox(tr("&Logarithmic loss"));
   logarithmic->setObjectName(QStringLiteral("logLoss"));
   auto* fit = new QPushButton(tr("Sho&w all"));
@@ -102,7 +78,7 @@ ChartsPanel::ChartsPanel(QWidget* parent)
     bar->addWidget(group);
   };
   together({xLabel, m_xAxis});
-  together({smoothingLabel, m_smoothing, m_smoothingText});
+  together({m_smoothing});
   together({logarithmic});
   bar->addWidget(fit);
   bar->addWidget(exports);
@@ -137,7 +113,7 @@ ChartsPanel::ChartsPanel(QWidget* parent)
 
   connect(m_xAxis, &QComboBox::currentIndexChanged, this,
           [this] { m_group.setXAxisKind(static_cast<XAxisKind>(m_xAxis->currentData().toInt())); });
-  connect(m_smoothing, &QSlider::valueChanged, this, &ChartsPanel::setSmoothing);
+  connect(m_smoothing, &SmoothingSlider::weightChanged, this, &ChartsPanel::setSmoothing);
   connect(logarithmic, &QCheckBox::toggled, m_loss, &LiveChart::setLogarithmic);
   connect(m_loss, &LiveChart::logarithmicChanged, logarithmic, &QCheckBox::setChecked);
   connect(fit, &QPushButton::clicked, &m_group, &ChartGroup::fit);
@@ -145,7 +121,7 @@ ChartsPanel::ChartsPanel(QWidget* parent)
     for (LiveChart* chart : m_group.charts())
       if (now && (chart == now || chart->isAncestorOf(now))) m_current = chart;
   });
-  m_smoothing->setValue(positionOf(usualSmoothing));
+  setSmoothing(m_smoothing->weight());
   setFocusProxy(m_loss);
   arrange();
 }
@@ -199,13 +175,9 @@ void ChartsPanel::show(RunSession* session) {
   m_group.fit();
 }
 
-void ChartsPanel::setSmoothing(int position) {
-  const double weight = weightAt(position);
+void ChartsPanel::setSmoothing(double weight) {
   // Of the noisy ones alone: what is planned or scheduled has nothing to be smoothed.
   for (LiveChart* chart : {m_loss, m_gradNorm, m_tokens}) chart->setSmoothing(weight);
-  m_smoothingText->setText(position == 0 ? tr("off") : tr("%1 steps").arg(numberText(halfLife(weight), 3)));
-  m_smoothingText->setToolTip(
-      tr("Steps after which a value counts half; the weight of what came before is %1").arg(numberText(weight, 3)));
 }
 
 void ChartsPanel::showGpu() {

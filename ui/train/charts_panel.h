@@ -9,12 +9,11 @@
 
 class QComboBox;
 class QGridLayout;
-class QLabel;
-class QSlider;
 
 namespace millrace::ui {
 
 class RunSession;
+class SmoothingSlider;
 
 class ChartsPanel final : public QWidget {
   Q_OBJECT
@@ -39,7 +38,7 @@ class ChartsPanel final : public QWidget {
   LiveChart* addChart(const QString& quantity, const QString& unit, const QString& name);
   void arrange();
   void showGpu();
-  void setSmoothing(int position);
+  void setSmoothing(double weight);
   void chooseExport(Export format);
   LiveChart* currentChart() const;
 
@@ -48,8 +47,7 @@ class ChartsPanel final : public QWidget {
   QGridLayout* m_grid;
   int m_columns = 0;
   QComboBox* m_xAxis;
-  QSlider* m_smoothing;
-  QLabel* m_smoothingText;
+  SmoothingSlider* m_smoothing;
   LiveChart* m_loss;
   LiveChart* m_tokens;
   LiveChart* m_gradNorm;

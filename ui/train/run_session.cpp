@@ -1,7 +1,6 @@
 #include "train/run_session.h"
 
 #include "bridge/text.h"
-#include "train/run_columns.h"
 
 #include <algorithm>
 #include <chrono>
@@ -46,19 +45,10 @@ QString stateText(RunState state) {
   return {};
 }
 
-std::shared_ptr<MetricTable> makeTable(const QStringList& columns, const QString& cacheFolder) {
-  return std::make_shared<MetricTable>(columns, cacheFolder);
-}
-
 } // namespace
 
 RunSession::RunSession(std::unique_ptr<RunFeed> feed, const QString& name, const QString& cacheFolder, QObject* parent)
-    : QObject(parent),
-      m_feed(std::move(feed)),
-      m_name(name),
-      m_clock(&steadySeconds),
-      m_steps(makeTable(stepColumnNames(), cacheFolder)),
-      m_validation(makeTable(evaluationColumnNames(), cacheFolder)) {
+    : QObject(parent), m_feed(std::move(feed)), m_name(name), m_clock(&steadySeconds), m_tables(cacheFolder) {
   connect(m_feed.get(), &RunFeed::eventsArrived, this, &RunSession::take);
   connect(m_feed.get(), &RunFeed::requestFailed, this, [this](const QString& message) {
     m_stopping = false; // it may have been that; a run that stops all the same says so
@@ -95,15 +85,15 @@ bool RunSession::canBeResumed() const {
 
 std::optional<double> RunSession::progress() const {
   if (m_state == RunState::Finished) return 1.0;
-  if (!m_last || m_last->totalSteps <= 0) return std::nullopt;
-  return std::clamp(static_cast<double>(m_last->step) / static_cast<double>(m_last->totalSteps), 0.0, 1.0);
+  if (!last() || last()->totalSteps <= 0) return std::nullopt;
+  return std::clamp(static_cast<double>(last()->step) / static_cast<double>(last()->totalSteps), 0.0, 1.0);
 }
 
 std::optional<double> RunSession::secondsLeft() const {
   const auto pace = m_pace.secondsPerStep();
   const bool works = isLive() && m_feed->link() == FeedLink::Connected && m_state != RunState::Paused;
-  if (!pace || !m_last || m_last->totalSteps <= 0 || !works || secondsSilent()) return std::nullopt;
-  return *pace * static_cast<double>(std::max<std::int64_t>(0, m_last->totalSteps - m_last->step));
+  if (!pace || !last() || last()->totalSteps <= 0 || !works || secondsSilent()) return std::nullopt;
+  return *pace * static_cast<double>(std::max<std::int64_t>(0, last()->totalSteps - last()->step));
 }
 
 std::optional<double> RunSession::secondsSilent() const {
@@ -141,8 +131,7 @@ void RunSession::take(const std::vector<RunEvent>& events) {
       stateCame = true;
     } else if (const auto* evaluation = std::get_if<Evaluation>(&event.body)) {
       m_evaluation = *evaluation;
-      const auto row = rowOf(*evaluation, event.step, m_last ? m_last->tokensTotal : 0, event.time);
-      m_newEvaluations.insert(m_newEvaluations.end(), row.begin(), row.end());
+      m_tables.add(*evaluation, event.step, event.time);
       addLine(event.time, Severity::Info,
               tr("Step %1: validation loss %2%3")
                   .arg(event.step)
@@ -174,19 +163,9 @@ void RunSession::take(const std::vector<RunEvent>& events) {
 }
 
 void RunSession::takeStep(const StepMetrics& metrics) {
-  if (m_last && metrics.step <= m_last->step) { // a resumed run repeats what came after its checkpoint
-    flush();
-    m_steps->truncateFrom(static_cast<double>(metrics.step));
-    m_validation->truncateFrom(static_cast<double>(metrics.step));
-    m_pace.interrupt();
-  }
-  // Both tables count time from the run's first step.
-  if (!m_last) m_validation->setTimeOrigin(metrics.time);
-  m_last = metrics;
+  if (m_tables.add(metrics)) m_pace.interrupt();
   m_hasGpu = m_hasGpu || metrics.gpu.has_value();
   m_pace.step(metrics.time, metrics.seconds);
-  const auto row = rowOf(metrics);
-  m_newSteps.insert(m_newSteps.end(), row.begin(), row.end());
 }
 
 void RunSession::takeState(const RunEvent& event, const StateChanged& change) {
@@ -206,10 +185,7 @@ void RunSession::addLine(double time, Severity severity, const QString& message)
 }
 
 void RunSession::flush() {
-  if (!m_newSteps.empty()) m_steps->appendRows(m_newSteps);
-  if (!m_newEvaluations.empty()) m_validation->appendRows(m_newEvaluations);
-  m_newSteps.clear();
-  m_newEvaluations.clear();
+  m_tables.flush();
   m_log.append(std::move(m_newLines));
   m_newLines.clear();
 }

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "bridge/run_feed.h"
-#include "charts/metric_table.h"
 #include "models/log_model.h"
+#include "models/run_tables.h"
 #include "models/sample_model.h"
 #include "train/pace.h"
 
@@ -41,7 +41,7 @@ class RunSession final : public QObject {
   /// Whether it could be gone on with from its files.
   bool canBeResumed() const;
 
-  const std::optional<StepMetrics>& last() const { return m_last; }
+  const std::optional<StepMetrics>& last() const { return m_tables.last(); }
   /// Whether a driver has told of a GPU in any step.
   bool hasGpu() const { return m_hasGpu; }
   std::optional<double> progress() const;    ///< 0 to 1; nothing while the length is not known
@@ -54,8 +54,8 @@ class RunSession final : public QObject {
   const std::vector<Alert>& alerts() const { return m_alerts; }
   void dismissAlerts();
 
-  std::shared_ptr<MetricTable> steps() const { return m_steps; }            ///< columns of StepColumn
-  std::shared_ptr<MetricTable> evaluations() const { return m_validation; } ///< columns of EvaluationColumn
+  std::shared_ptr<MetricTable> steps() const { return m_tables.steps(); }
+  std::shared_ptr<MetricTable> evaluations() const { return m_tables.evaluations(); }
   LogModel& log() { return m_log; }
   SampleModel& samples() { return m_samples; }
 
@@ -88,7 +88,6 @@ class RunSession final : public QObject {
   RunState m_state = RunState::Preparing;
   QString m_stateReason;
   bool m_stopping = false;
-  std::optional<StepMetrics> m_last;
   bool m_hasGpu = false;
   std::optional<Evaluation> m_evaluation;
   std::int64_t m_checkpointStep = -1;
@@ -98,8 +97,7 @@ class RunSession final : public QObject {
   std::function<double()> m_clock;
   bool m_wasHeard = false;
   double m_heard = 0; ///< when the last event came, by the clock
-  std::shared_ptr<MetricTable> m_steps, m_validation;
-  std::vector<double> m_newSteps, m_newEvaluations; ///< rows that the tables have not got yet
+  RunTables m_tables;
   std::vector<LogModel::Line> m_newLines;
   LogModel m_log;
   SampleModel m_samples;

@@ -1,5 +1,6 @@
 #include "train.h"
 
+#include "engine/branch.h"
 #include "engine/hardware.h"
 #include "engine/plan.h"
 #include "engine/runs.h"
@@ -18,6 +19,8 @@ struct TrainOptions {
   ProjectOptions project;
   SizedTraining sized;
   std::string directory;
+  std::string branch;
+  std::int64_t branchStep = -1; ///< -1: the newest
   bool resumeOrStart = false;
   bool replace = false;
   bool json = false;
@@ -45,6 +48,23 @@ Result<Path> directoryFor(Program& program, const TrainOptions& options, const P
   // A run that is to be found again has a fixed name.
   if (options.resumeOrStart) return folder / project.name;
   return newRunDirectory(program.files, folder, project, static_cast<double>(std::time(nullptr)));
+}
+
+Result<std::optional<BranchPoint>> branchPoint(Program& program, const TrainOptions& options, const Project& project) {
+  std::optional<BranchPoint> branch;
+  if (options.branch.empty()) {
+    if (options.branchStep >= 0) return badInput("--branch-step goes with --branch, the run that has the checkpoint");
+    return branch;
+  }
+  branch = BranchPoint{options.branch, options.branchStep};
+  if (branch->step < 0) {
+    MILLRACE_TRY(const RunInfo run, runInfo(program.files, options.branch));
+    if (run.checkpointSteps.empty())
+      return badInput(fmt::format("{}: the run has no checkpoint to begin from", options.branch));
+    branch->step = run.checkpointSteps.back();
+  }
+  MILLRACE_CHECK(checkBranch(program.files, *branch, project));
+  return branch;
 }
 
 Result<int> train(Program& program, const TrainOptions& options) {
@@ -78,10 +98,15 @@ Result<int> train(Program& program, const TrainOptions& options) {
     MILLRACE_TRY(const PlanReport plan, planProject(program.files, project, source, machine, quick));
     if (!plan.fits()) return failure(ErrorKind::DoesNotFit, fmt::format("{}: {}", source, plan.reasons.front()));
   }
+  std::optional<BranchPoint> branch;
+  if (!resume) {
+    MILLRACE_TRY(branch, branchPoint(program, options, project));
+  }
   if (decision.action == Restart) console.line("this run ended before its first checkpoint: it begins anew");
   console.line(fmt::format("{} {}", resume ? "going on with the run in" : "run:", directory.string()));
   return carryThrough(program, {directory, options.json}, [&](RunOptions run) {
     if (resume) return Run::resume(program.files, run);
+    run.branch = branch;
     run.replaceExisting = options.replace || decision.action == Restart;
     return Run::start(program.files, project, run);
   });
@@ -101,6 +126,14 @@ void addTrain(CLI::App& app, Program& program) {
       ->add_option("--run-dir", options->directory,
                    "Where the run goes. Default: a new folder in $MILLRACE_RUNS or ~/.local/share/millrace/runs")
       ->option_text("DIR");
+  command
+      ->add_option("--branch", options->branch,
+                   "Begin from a checkpoint of this run: its weights, moments, step and place in the data. Model, "
+                   "tokenizer, data, context, precision and seed must be the same; the rest may change")
+      ->option_text("RUN");
+  command->add_option("--branch-step", options->branchStep, "The checkpoint's step. Default: the newest")
+      ->check(CLI::NonNegativeNumber)
+      ->option_text("STEP");
   command->add_flag("--resume-or-start", options->resumeOrStart,
                     "Go on with the project's interrupted run, or start it where there is none; says "
                     "so when it has finished. May be repeated until it has");

@@ -13,9 +13,18 @@
 
 namespace millrace {
 
+/// A checkpoint of another run that a run begins from, with its weights, moments, step and place in the data.
+struct BranchPoint {
+  std::filesystem::path run;
+  std::int64_t step = 0;
+
+  bool operator==(const BranchPoint&) const = default;
+};
+
 struct RunOptions {
-  std::filesystem::path directory; ///< of the run
-  bool replaceExisting = false;    ///< a run that stands there is removed first
+  std::filesystem::path directory;                  ///< of the run
+  bool replaceExisting = false;                     ///< a run that stands there is removed first
+  std::optional<BranchPoint> branch = std::nullopt; ///< nothing: it begins as its project says
   /// Called on the run's threads once per burst of events; should only wake whoever calls takeEvents().
   std::function<void()> wake;
 };
@@ -33,6 +42,7 @@ class Run {
  public:
   /// Checks and reads everything that may be wrong with the input before it returns: project, model, tokenizer. What
   /// takes long (training the tokenizer, tokenising, allocating) happens on the run's thread, in the state Preparing.
+  /// A branch takes model, tokenizer and the history of its steps from the other run; the errors of checkBranch().
   static Result<std::unique_ptr<Run>> start(FileSystem& files, const Project& project, const RunOptions& options);
   /// Goes on from the newest good checkpoint of a run directory, with the project that its run.json holds. Refused with
   /// the reason: a run that is live, has finished, or whose data or tokenizer changed since.

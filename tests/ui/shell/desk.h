@@ -22,6 +22,7 @@ class Desk {
  public:
   explicit Desk(const QString& folder) : m_folder(folder), m_settings(folder + "/settings.ini", QSettings::IniFormat) {
     qputenv("MILLRACE_RUNS", QFile::encodeName(folder + "/runs"));
+    qputenv("XDG_DATA_HOME", QFile::encodeName(folder + "/data")); // the history of runs and the queue
   }
   ~Desk() {
     m_window.reset();

@@ -1,7 +1,8 @@
 // Draws every page and state of the window into a folder, for people to look at: light and dark, at the scale that
-// QT_SCALE_FACTOR says.   ui_screenshots FOLDER
+// QT_SCALE_FACTOR says.   ui_screenshots FOLDER [runs], with which only the Runs page is drawn
 #include "app/program.h"
 #include "bridge/text.h"
+#include "configure/configure_page.h"
 #include "configure/form_section.h"
 #include "configure/project_document.h"
 #include "configure/project_form.h"
@@ -12,6 +13,7 @@
 #include "train/charts_panel.h"
 #include "train/run_session.h"
 #include "train/train_page.h"
+#include "ui/shell/runs_screenshots.h"
 #include "ui/train/scripted_feed.h"
 
 #include <QApplication>
@@ -237,6 +239,14 @@ void windowStates(Album& album, const QString& theme, Theme& colors, const QStri
   QTest::qWait(3000);
   takeNarrow("-configure-narrow");
   album.take(window, theme + "-configure-quickstart");
+  auto* configure = window.findChild<ConfigurePage*>();
+  configure->setBeginning(
+      "Branches from " + longName +
+      " at step 1,234,567: model, tokenizer, data, context, precision "
+      "and seed must stay as they are, and the run's length counts from the beginning of that run.");
+  album.take(window, theme + "-configure-branch");
+  takeNarrow("-configure-branch-narrow");
+  configure->setBeginning({});
   auto* form = window.findChild<ProjectForm*>();
   auto* sections = form->findChild<QListWidget*>(QString(), Qt::FindDirectChildrenOnly);
   for (int section = 0; section < sections->count(); ++section) {
@@ -270,7 +280,8 @@ void windowStates(Album& album, const QString& theme, Theme& colors, const QStri
 
 int main(int argc, char** argv) {
   QApplication application(argc, argv);
-  if (argc != 2) qFatal("ui_screenshots FOLDER");
+  if (argc < 2 || argc > 3) qFatal("ui_screenshots FOLDER [runs]");
+  const bool runsOnly = argc == 3 && QByteArray(argv[2]) == "runs";
   const QString folder = QString::fromLocal8Bit(argv[1]);
   QDir().mkpath(folder);
   Album album(folder);
@@ -278,6 +289,8 @@ int main(int argc, char** argv) {
   const QString scale = QStringLiteral("-%1x").arg(qRound(application.devicePixelRatio()));
   for (const auto& [choice, name] : {std::pair{ThemeChoice::Light, "light"}, std::pair{ThemeChoice::Dark, "dark"}}) {
     theme.choose(choice);
+    runsStates([&](QWidget& widget, const QString& picture) { album.take(widget, picture); }, name + scale, folder);
+    if (runsOnly) continue;
     trainStates(album, name + scale);
     windowStates(album, name + scale, theme, folder);
   }

@@ -9,6 +9,8 @@
 #include "configure/project_form.h"
 #include "engine/hardware.h"
 #include "engine/runs.h"
+#include "runs/run_history.h"
+#include "runs/run_queue.h"
 #include "shell/start_page.h"
 #include "style/elided_label.h"
 #include "train/alert_bar.h"
@@ -31,6 +33,7 @@
 #include <QTabWidget>
 #include <QToolBar>
 #include <QToolButton>
+#include <QTreeView>
 
 using namespace millrace;
 using namespace millrace::test;
@@ -303,8 +306,9 @@ class TestWindow : public QObject {
 
   void mnemonicsAreOfOneThingEach_data() {
     QTest::addColumn<QString>("page");
-    for (const char* page : {"start", "interrupted", "answer", "configure", "wrong", "changed", "json", "no run",
-                             "running", "log", "alerts", "paused", "ended"})
+    for (const char* page : {"start",   "interrupted", "answer",   "configure",  "wrong",        "changed", "json",
+                             "no run",  "running",     "log",      "alerts",     "paused",       "ended",   "branch",
+                             "no runs", "runs",        "gone run", "run charts", "run settings", "queue"})
       QTest::newRow(page) << page;
   }
   void mnemonicsAreOfOneThingEach() {
@@ -330,6 +334,32 @@ class TestWindow : public QObject {
     if (page == "changed") TRY(desk.isEnabled("keepProject"));
     if (page == "json") window.findChild<ConfigurePage*>()->findChild<QTabWidget*>()->setCurrentIndex(1);
     if (page == "no run") window.showPage(MainWindow::Page::Train);
+    if (page == "branch") window.findChild<ConfigurePage*>()->setBeginning("a checkpoint");
+    if (page == "no runs") window.showPage(MainWindow::Page::Runs);
+    if (page == "runs" || page == "gone run" || page == "run charts" || page == "run settings" || page == "queue") {
+      TRY(window.queue().isReady());
+      for (int i = 0; i < 3; ++i) window.queue().add({.title = "swan", .project = "{}", .source = "swan.json"});
+      window.queue().setFailed(window.queue().runs()[1].id, "no room");
+      window.findChild<QAction*>("startAction")->trigger();
+      TRY(desk.step() >= 2);
+      const QString run = desk.session()->feed().place();
+      desk.click("checkpointButton");
+      TRY(desk.session()->stepOfCheckpoint() > 0);
+      desk.session()->stopAndSave();
+      TRY(desk.session()->feed().link() == FeedLink::Ended);
+      if (page == "gone run") QVERIFY(QDir(run).removeRecursively());
+      window.showPage(MainWindow::Page::Runs);
+      window.history().refresh();
+      TRY(desk.find<QPushButton>("pinThisRun")->isVisible() && !window.history().isLooking());
+      desk.find<QLineEdit>("runFilter")->setText("goose"); // so that there is something to clear
+      const int tab = page == "run charts" ? 1 : page == "run settings" ? 2 : page == "queue" ? 3 : 0;
+      desk.find<QTabWidget>("runsTabs")->setCurrentIndex(tab);
+      auto* queue = desk.find<QTreeView>("queueView");
+      queue->setCurrentIndex(queue->model()->index(1, 0));
+      if (page == "runs") QVERIFY(desk.isEnabled("resumeThisRun") && desk.isEnabled("deleteThisRun"));
+      if (page == "gone run") QVERIFY(desk.isEnabled("forgetThisRun"));
+      if (page == "queue") QVERIFY(desk.isEnabled("queueRetry") && desk.isEnabled("queueUp"));
+    }
     if (page == "running" || page == "log" || page == "alerts" || page == "paused" || page == "ended") {
       window.findChild<QAction*>("startAction")->trigger();
       TRY(desk.step() >= 2);
@@ -403,7 +433,7 @@ class TestWindow : public QObject {
          {QSize(800, 600), QSize(800, 500), QSize(640, 480), QSize()}) // the last: as small as it goes
       for (const auto& [page, name] :
            {std::pair{MainWindow::Page::Start, "start"}, std::pair{MainWindow::Page::Configure, "configure"},
-            std::pair{MainWindow::Page::Train, "train"}})
+            std::pair{MainWindow::Page::Train, "train"}, std::pair{MainWindow::Page::Runs, "runs"}})
         (size.isValid() ? QTest::addRow("%s %dx%d", name, size.width(), size.height())
                         : QTest::addRow("%s, least", name))
             << static_cast<int>(page) << size;
@@ -503,7 +533,7 @@ class TestWindow : public QObject {
       QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : &window, Qt::Key_Tab);
       if (QWidget* focus = QApplication::focusWidget(); focus && bar->isAncestorOf(focus)) reached.insert(focus);
     }
-    QCOMPARE(reached.size(), 3);
+    QCOMPARE(reached.size(), 4);
     QTest::keyClick(bar->widgetForAction(bar->actions().at(1)), Qt::Key_Space);
     QVERIFY(window.page() == MainWindow::Page::Configure);
   }

@@ -1,4 +1,4 @@
-#include "train/run_columns.h"
+#include "models/run_columns.h"
 #include "train/run_session.h"
 #include "ui/train/scripted_feed.h"
 
