@@ -163,6 +163,10 @@ void ConfigurePage::lookAgain() {
   if (m_document.isValid()) m_data->ask(question());
 }
 
+void ConfigurePage::planAgain() {
+  if (m_document.isValid()) m_plans->ask(question());
+}
+
 void ConfigurePage::revealChange() {
   m_header->revealBanner();
 }

@@ -4,7 +4,10 @@
 #include "bridge/text.h"
 #include "configure/configure_page.h"
 #include "configure/project_document.h"
+#include "configure/project_paths.h"
 #include "engine/runs.h"
+#include "hardware/hardware_page.h"
+#include "playground/playground_page.h"
 #include "shell/places.h"
 #include "shell/start_page.h"
 #include "style/icons.h"
@@ -57,6 +60,8 @@ MainWindow::MainWindow(Theme& theme, QSettings& settings, const QString& cacheFo
       m_start(new StartPage),
       m_configure(new ConfigurePage(*m_document)),
       m_train(new TrainPage),
+      m_hardware(new HardwarePage),
+      m_playground(new PlaygroundPage),
       m_pageActions(new QActionGroup(this)) {
   setWindowIcon(QIcon(QStringLiteral(":/icons/millrace.svg")));
   setCentralWidget(m_pages);
@@ -70,6 +75,8 @@ MainWindow::MainWindow(Theme& theme, QSettings& settings, const QString& cacheFo
   bar->addAction(addPage(m_start, tr("&Start"), QStringLiteral("home")));
   bar->addAction(addPage(m_configure, tr("&Configure"), QStringLiteral("configure")));
   bar->addAction(addPage(m_train, tr("&Train"), QStringLiteral("chart")));
+  bar->addAction(addPage(m_hardware, tr("&Hardware"), QStringLiteral("hardware")));
+  bar->addAction(addPage(m_playground, tr("&Playground"), QStringLiteral("playground")));
   for (QAction* action : m_pageActions->actions()) bar->widgetForAction(action)->setFocusPolicy(Qt::TabFocus);
   makeActions();
   makeMenus();
@@ -99,12 +106,13 @@ QAction* MainWindow::addPage(QWidget* page, const QString& text, const QString& 
   action->setShortcut(QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_1 + index)));
   action->setToolTip(
       tr("%1 (%2)").arg(QString(text).remove(u'&'), action->shortcut().toString(QKeySequence::NativeText)));
-  connect(action, &QAction::triggered, this, [this, index] { m_pages->setCurrentIndex(index); });
+  connect(action, &QAction::triggered, this, [this, index] { showPage(static_cast<Page>(index)); });
   return action;
 }
 
 void MainWindow::showPage(Page page) {
   const int index = static_cast<int>(page);
+  preparePage(page);
   m_pages->setCurrentIndex(index);
   m_pageActions->actions().at(index)->setChecked(true);
 }
@@ -240,6 +248,7 @@ void MainWindow::connectPages() {
     tell(tr("The project cannot be opened"), message);
   });
   connect(m_configure, &ConfigurePage::startRequested, this, [this] { startRun(false); });
+  connect(m_hardware, &HardwarePage::measured, m_configure, &ConfigurePage::planAgain);
 
   connect(m_runs, &RunControl::sessionChanged, this, &MainWindow::showSession);
   connect(m_runs, &RunControl::startingChanged, this, &MainWindow::updateActions);
@@ -406,6 +415,27 @@ void MainWindow::nameRecentProjects() {
       [this, paths](const std::vector<NamedPlace>& projects) {
         if (paths == m_recentProjects.places()) m_start->setRecentProjects(projects);
       });
+}
+
+void MainWindow::preparePage(Page page) {
+  if (page == Page::Hardware) {
+    std::vector<std::filesystem::path> directories;
+    if (const Json* named = m_document->value("memory.nvme.directories"); named && named->is_array())
+      for (const Json& each : *named)
+        if (each.is_string())
+          directories.push_back(toPath(meantPath(toQt(each.get<std::string>()), m_document->folder())));
+    m_hardware->setDirectories(std::move(directories));
+  } else if (page == Page::Playground) {
+    QStringList places;
+    const RunSession* session = m_runs->session();
+    if (session && session->feed().isLocal() && session->feed().hasFolder()) places << session->feed().place();
+    if (const Json* folder = m_document->value("model.folder"); folder && folder->is_string())
+      places << meantPath(toQt(folder->get<std::string>()), m_document->folder());
+    for (const QString& place : m_recentRuns.places())
+      if (!place.startsWith(QLatin1String("ssh://"))) places << place;
+    places.removeDuplicates();
+    m_playground->setPlaces(places);
+  }
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

@@ -15,6 +15,8 @@ class QStackedWidget;
 namespace millrace::ui {
 
 class ConfigurePage;
+class HardwarePage;
+class PlaygroundPage;
 class ProjectDocument;
 class StartPage;
 class Theme;
@@ -24,7 +26,7 @@ class MainWindow final : public QMainWindow {
   Q_OBJECT
 
  public:
-  enum class Page { Start, Configure, Train };
+  enum class Page { Start, Configure, Train, Hardware, Playground };
 
   /// All must outlive the window. cacheFolder: of the charts' points.
   MainWindow(Theme& theme, QSettings& settings, const QString& cacheFolder, QWidget* parent = nullptr);
@@ -62,6 +64,8 @@ class MainWindow final : public QMainWindow {
   void startRun(bool detached);
   void lookForInterrupted();
   void nameRecentProjects();
+  /// Tells a page that is about to be shown what is near at hand.
+  void preparePage(Page page);
   void showSession(RunSession* session);
   void updateActions();
   void updateTitle();
@@ -83,6 +87,8 @@ class MainWindow final : public QMainWindow {
   StartPage* m_start;
   ConfigurePage* m_configure;
   TrainPage* m_train;
+  HardwarePage* m_hardware;
+  PlaygroundPage* m_playground;
   QActionGroup* m_pageActions;
   QPointer<QWidget> m_question;  ///< that is open now
   QPointer<QObject> m_afterSave; ///< waits for a save to go on with something

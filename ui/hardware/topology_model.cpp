@@ -1,0 +1,69 @@
+#include "hardware/topology_model.h"
+
+#include "bridge/text.h"
+#include "hardware/machine_text.h"
+
+namespace millrace::ui {
+
+TopologyModel::TopologyModel(QObject* parent) : QAbstractItemModel(parent) {}
+
+void TopologyModel::setTopology(const TopologyNode& root, const HardwareProfile& profile) {
+  beginResetModel();
+  m_root = entryOf(root, profile);
+  endResetModel();
+}
+
+std::unique_ptr<TopologyModel::Entry> TopologyModel::entryOf(const TopologyNode& node, const HardwareProfile& profile) {
+  auto made = std::make_unique<Entry>();
+  made->name = nodeName(node, profile);
+  made->detail = nodeDetail(node, profile);
+  made->address = toQt(node.pciAddress);
+  for (const TopologyNode& child : node.children) {
+    std::unique_ptr<Entry> part = entryOf(child, profile);
+    part->parent = made.get();
+    part->row = static_cast<int>(made->children.size());
+    made->children.push_back(std::move(part));
+  }
+  return made;
+}
+
+QModelIndex TopologyModel::index(int row, int column, const QModelIndex& parent) const {
+  if (!hasIndex(row, column, parent)) return {};
+  Entry* const found = parent.isValid() ? entry(parent)->children[static_cast<std::size_t>(row)].get() : m_root.get();
+  return createIndex(row, column, found);
+}
+
+QModelIndex TopologyModel::parent(const QModelIndex& child) const {
+  Entry* const above = child.isValid() ? entry(child)->parent : nullptr;
+  return above ? createIndex(above->row, 0, above) : QModelIndex();
+}
+
+int TopologyModel::rowCount(const QModelIndex& parent) const {
+  if (parent.column() > 0) return 0;
+  if (!parent.isValid()) return m_root ? 1 : 0;
+  return static_cast<int>(entry(parent)->children.size());
+}
+
+int TopologyModel::columnCount(const QModelIndex&) const {
+  return ColumnCount;
+}
+
+QVariant TopologyModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid() || (role != Qt::DisplayRole && role != Qt::ToolTipRole)) return {};
+  const Entry& found = *entry(index);
+  switch (index.column()) {
+  case Name:
+    return found.name;
+  case Detail:
+    return found.detail;
+  default:
+    return found.address;
+  }
+}
+
+QVariant TopologyModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
+  return section == Name ? tr("Part") : section == Detail ? tr("What it is") : tr("On the bus");
+}
+
+} // namespace millrace::ui
