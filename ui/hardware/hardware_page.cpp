@@ -11,7 +11,7 @@
 #include "style/icons.h"
 #include "style/numbers.h"
 #include "style/page_area.h"
-#include "style/status_colors.h"
+#include "style/status_line.h"
 
 #include <QGroupBox>
 #include <QHBoxLayout>
@@ -30,6 +30,17 @@ namespace {
 /// Width from which the two tables stand beside each other.
 constexpr int besideWidth = 900;
 constexpr int leastLines = 11; ///< of a table that are seen
+/// What a column begins with at most: names may be of any length.
+constexpr int mostCharacters = 36;
+
+template <class View>
+void fitColumns(View& view, std::initializer_list<int> columns) {
+  const int most = mostCharacters * view.fontMetrics().averageCharWidth();
+  for (const int column : columns) {
+    view.resizeColumnToContents(column);
+    view.setColumnWidth(column, std::min(view.columnWidth(column), most));
+  }
+}
 
 QString factsText(const HardwareProfile& profile) {
   QStringList lines;
@@ -72,8 +83,7 @@ HardwarePage::HardwarePage(MachineFunction lookFunction, LoadSource load, LiveRu
       m_name(new ElidedLabel),
       m_again(new QPushButton(icon(QStringLiteral("reload")), tr("Look &again"))),
       m_facts(makeText(QStringLiteral("machineFacts"))),
-      m_noticeIcon(new QLabel),
-      m_notices(makeText(QStringLiteral("machineNotices"))),
+      m_notices(new StatusLine),
       m_board(new MeterBoard),
       m_measure(new MeasurePanel),
       m_topology(new TopologyModel(this)),
@@ -91,13 +101,11 @@ HardwarePage::HardwarePage(MachineFunction lookFunction, LoadSource load, LiveRu
   m_again->setObjectName(QStringLiteral("lookAgain"));
   m_again->setToolTip(tr("Look at the machine again: what is free, which programs are on its cards"));
   m_facts->setText(tr("The machine is being looked at…"));
+  m_notices->setObjectName(QStringLiteral("machineNotices"));
 
   auto* top = new QHBoxLayout;
   top->addWidget(m_name, 1);
   top->addWidget(m_again);
-  auto* notices = new QHBoxLayout;
-  notices->addWidget(m_noticeIcon, 0, Qt::AlignTop);
-  notices->addWidget(m_notices, 1);
   auto* now = new QGroupBox(tr("Now"));
   (new QVBoxLayout(now))->addWidget(m_board);
   auto* measure = new QGroupBox(tr("Measuring"));
@@ -107,15 +115,13 @@ HardwarePage::HardwarePage(MachineFunction lookFunction, LoadSource load, LiveRu
   auto* layout = new QVBoxLayout(page);
   layout->addLayout(top);
   layout->addWidget(m_facts);
-  layout->addLayout(notices);
+  layout->addWidget(m_notices);
   layout->addWidget(now);
   layout->addWidget(measure);
   layout->addWidget(makeTables(), 1);
   auto* outer = new QVBoxLayout(this);
   outer->setContentsMargins(0, 0, 0, 0);
   outer->addWidget(new PageArea(page));
-  m_noticeIcon->hide();
-  m_notices->hide();
 
   connect(m_again, &QPushButton::clicked, this, &HardwarePage::look);
   connect(&m_meter, &MachineMeter::looked, m_board, &MeterBoard::showLoad);
@@ -130,7 +136,7 @@ QWidget* HardwarePage::makeTables() {
   m_tree->setAccessibleName(tr("Topology of the machine"));
   m_tree->setModel(m_topology);
   m_tree->setUniformRowHeights(true);
-  m_tree->setTextElideMode(Qt::ElideMiddle);
+  m_tree->setTextElideMode(Qt::ElideRight);
   m_tree->header()->setStretchLastSection(true);
   m_table->setObjectName(QStringLiteral("rateTable"));
   m_table->setAccessibleName(tr("Rates that plans are predicted from"));
@@ -138,7 +144,7 @@ QWidget* HardwarePage::makeTables() {
   m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
   m_table->setShowGrid(false);
   m_table->setTabKeyNavigation(false);
-  m_table->setTextElideMode(Qt::ElideMiddle);
+  m_table->setTextElideMode(Qt::ElideRight);
   m_table->verticalHeader()->hide();
   m_table->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 6);
   m_table->horizontalHeader()->setStretchLastSection(true);
@@ -155,6 +161,8 @@ QWidget* HardwarePage::makeTables() {
   column->addWidget(m_table, 1);
   m_splitter->addWidget(topology);
   m_splitter->addWidget(rates);
+  m_splitter->setStretchFactor(0, 4);
+  m_splitter->setStretchFactor(1, 5);
   m_splitter->setChildrenCollapsible(false);
   return m_splitter;
 }
@@ -164,7 +172,7 @@ void HardwarePage::resizeEvent(QResizeEvent* event) {
   const Qt::Orientation orientation = width() < besideWidth ? Qt::Vertical : Qt::Horizontal;
   if (orientation == m_splitter->orientation()) return;
   m_splitter->setOrientation(orientation);
-  m_splitter->setSizes({1000, 1000}); // shares of what there is
+  m_splitter->setSizes({4000, 5000}); // shares of what there is
 }
 
 void HardwarePage::showEvent(QShowEvent* event) {
@@ -199,10 +207,7 @@ void HardwarePage::showLook(const MachineLook& look) {
   m_facts->setText(factsText(profile));
   QStringList notices;
   for (const std::string& notice : look.notices) notices << toQt(notice);
-  m_notices->setText(notices.join(u'\n'));
-  m_notices->setVisible(!notices.isEmpty());
-  m_noticeIcon->setVisible(!notices.isEmpty());
-  m_noticeIcon->setPixmap(statusPixmap(StatusKind::Warning, palette(), fontMetrics().height(), devicePixelRatioF()));
+  m_notices->tell(notices.join(u'\n'), StatusKind::Warning);
   const std::vector<std::string> before = m_board->gpus();
   m_board->setProfile(profile);
   if (isVisible() && m_board->gpus() != before) m_meter.start(m_board->gpus());
@@ -210,12 +215,10 @@ void HardwarePage::showLook(const MachineLook& look) {
   if (others) {
     m_topology->setTopology(look.topology, profile);
     m_tree->expandAll();
-    for (const int column : {TopologyModel::Name, TopologyModel::Detail}) m_tree->resizeColumnToContents(column);
+    fitColumns(*m_tree, {TopologyModel::Name});
   }
   m_rates->setProfile(profile);
-  if (first)
-    for (const int column : {RateModel::Subject, RateModel::Figure, RateModel::Value})
-      m_table->resizeColumnToContents(column);
+  if (first) fitColumns(*m_table, {RateModel::Subject, RateModel::Figure, RateModel::Value});
   m_ratesSummary->setText(
       tr("%1 of %2 figures were measured on this machine.").arg(m_rates->measured()).arg(m_rates->rowCount()));
 }

@@ -20,6 +20,7 @@ class ElidedLabel;
 class MeasurePanel;
 class MeterBoard;
 class RateModel;
+class StatusLine;
 class TopologyModel;
 
 class HardwarePage final : public QWidget {
@@ -55,8 +56,7 @@ class HardwarePage final : public QWidget {
   ElidedLabel* m_name;
   QPushButton* m_again;
   QLabel* m_facts;
-  QLabel* m_noticeIcon;
-  QLabel* m_notices;
+  StatusLine* m_notices;
   MeterBoard* m_board;
   MeasurePanel* m_measure;
   TopologyModel* m_topology;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int parts = 1000; ///< of a bar
 constexpr int barHeight = 8;
-constexpr int characters = 20; ///< that there is room for
+constexpr const char* longest = "88.8 GiB of 88.8 GiB"; ///< that there is room for
 
 } // namespace
 
@@ -35,7 +35,7 @@ LoadMeter::LoadMeter(const QString& title, QWidget* parent)
   layout->addWidget(name);
   layout->addWidget(m_value);
   layout->addWidget(m_bar);
-  setFixedWidth(characters * fontMetrics().averageCharWidth());
+  setFixedWidth(QFontMetrics(large).horizontalAdvance(QLatin1String(longest)) + 4);
   showNothing();
 }
 

@@ -167,13 +167,15 @@ QString nodeName(const TopologyNode& node, const HardwareProfile& profile) {
 }
 
 QString nodeDetail(const TopologyNode& node, const HardwareProfile& profile) {
-  if (const GpuFacts* gpu = gpuOf(node, profile)) return gpuDetail(*gpu);
+  const GpuFacts* gpu = gpuOf(node, profile);
   if (const DiskFacts* disk = diskOf(node, profile)) return diskDetail(*disk);
   QStringList parts;
+  if (gpu) parts << gpuDetail(*gpu);
   if (node.kind == TopologyKind::Package && !node.name.empty()) parts << toQt(node.name);
-  if (node.size > 0)
+  if (node.size > 0 && !gpu)
     parts << (node.count > 1 ? MachineText::tr("%1 each").arg(bytesText(node.size)) : bytesText(node.size));
   if (node.kind == TopologyKind::Core) parts << threadsText(node.threads);
+  if (!node.pciAddress.empty()) parts << MachineText::tr("at %1").arg(toQt(node.pciAddress));
   return parts.join(QStringLiteral(", "));
 }
 

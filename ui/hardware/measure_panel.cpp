@@ -5,6 +5,7 @@
 #include "style/flow_layout.h"
 #include "style/icons.h"
 #include "style/numbers.h"
+#include "style/status_line.h"
 
 #include <QComboBox>
 #include <QDir>
@@ -40,15 +41,6 @@ QWidget* labelled(const QString& text, QComboBox* box) {
   return pair;
 }
 
-QLabel* makeText(const QString& name) {
-  auto* label = new QLabel;
-  label->setObjectName(name);
-  label->setWordWrap(true);
-  label->setTextFormat(Qt::PlainText);
-  label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-  return label;
-}
-
 } // namespace
 
 MeasurePanel::MeasurePanel(QWidget* parent)
@@ -59,9 +51,8 @@ MeasurePanel::MeasurePanel(QWidget* parent)
       m_begin(new QPushButton(icon(QStringLiteral("play")), tr("&Measure this machine"))),
       m_cancel(new QPushButton(icon(QStringLiteral("stop")), tr("&Cancel"))),
       m_progress(new QProgressBar),
-      m_icon(new QLabel),
-      m_message(makeText(QStringLiteral("measureMessage"))),
-      m_live(makeText(QStringLiteral("measureLiveRuns"))) {
+      m_message(new StatusLine),
+      m_live(new StatusLine) {
   m_device->setToolTip(tr("What computes while the rates are measured"));
   m_disk->setToolTip(tr("The disk to measure: 2 GiB at most are written there, and removed again"));
   m_folder->setObjectName(QStringLiteral("measureFolder"));
@@ -72,8 +63,9 @@ MeasurePanel::MeasurePanel(QWidget* parent)
   m_cancel->setObjectName(QStringLiteral("measureCancel"));
   m_progress->setObjectName(QStringLiteral("measureProgress"));
   m_progress->setAccessibleName(tr("Progress of measuring"));
-  m_progress->setTextVisible(false);
-  m_live->hide();
+  m_progress->setFormat(tr("%v of %m"));
+  m_message->setObjectName(QStringLiteral("measureMessage"));
+  m_live->setObjectName(QStringLiteral("measureLiveRuns"));
 
   auto* choices = new FlowLayout;
   choices->addWidget(labelled(tr("&Device:"), m_device));
@@ -81,14 +73,11 @@ MeasurePanel::MeasurePanel(QWidget* parent)
   choices->addWidget(m_folder);
   choices->addWidget(m_begin);
   choices->addWidget(m_cancel);
-  auto* message = new QHBoxLayout;
-  message->addWidget(m_icon, 0, Qt::AlignTop);
-  message->addWidget(m_message, 1);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addLayout(choices);
   layout->addWidget(m_progress);
-  layout->addLayout(message);
+  layout->addWidget(m_message);
   layout->addWidget(m_live);
 
   connect(m_begin, &QPushButton::clicked, this, &MeasurePanel::begin);
@@ -102,8 +91,8 @@ MeasurePanel::MeasurePanel(QWidget* parent)
   connect(&m_probe, &MachineProbe::finished, this, &MeasurePanel::showDone);
   connect(&m_probe, &MachineProbe::failed, this, [this](const QString& problem, bool cancelled) {
     m_told = true;
-    tell(cancelled ? tr("Measuring was given up; the figures of before stand.") : problem,
-         cancelled ? StatusKind::Unknown : StatusKind::Bad);
+    m_message->tell(cancelled ? tr("Measuring was given up; the figures of before stand.") : problem,
+                    cancelled ? StatusKind::Unknown : StatusKind::Bad);
     updateButtons();
   });
   updateButtons();
@@ -138,9 +127,10 @@ void MeasurePanel::setLook(const MachineLook& look) {
 void MeasurePanel::setLiveRuns(const std::vector<LiveRun>& runs) {
   QStringList names;
   for (const LiveRun& run : runs) names << run.name;
-  m_live->setVisible(!runs.empty());
-  m_live->setText(tr("Training now: %1. What is measured beside it comes out too low, and the run is slowed down.")
-                      .arg(names.join(QStringLiteral(", "))));
+  if (names.isEmpty()) return m_live->tell({});
+  m_live->tell(tr("Training now: %1. What is measured beside it comes out too low, and the run is slowed down.")
+                   .arg(names.join(QStringLiteral(", "))),
+               StatusKind::Warning);
 }
 
 void MeasurePanel::begin() {
@@ -148,15 +138,14 @@ void MeasurePanel::begin() {
   m_cancelling = false;
   m_progress->setRange(0, 0);
   m_probe.start(m_device->currentData().toString().toStdString(), toPath(m_disk->currentData().toString()));
-  tell(tr("Measuring begins…"), StatusKind::Unknown);
+  m_message->tell(tr("Measuring begins…"), StatusKind::Unknown);
   updateButtons();
-  m_cancel->setFocus();
 }
 
 void MeasurePanel::cancel() {
   m_cancelling = true;
   m_probe.cancel();
-  tell(tr("Giving up, when what is being measured is done…"), StatusKind::Unknown);
+  m_message->tell(tr("Giving up, when what is being measured is done…"), StatusKind::Unknown);
   updateButtons();
 }
 
@@ -176,7 +165,7 @@ void MeasurePanel::showProgress(const QString& part, int done, int parts) {
   if (m_cancelling) return;
   m_progress->setRange(0, parts);
   m_progress->setValue(done);
-  tell(tr("Measuring %1 (%2 of %3)…").arg(part).arg(done + 1).arg(parts), StatusKind::Unknown);
+  m_message->tell(tr("Measuring %1 (%2 of %3)…").arg(part).arg(done + 1).arg(parts), StatusKind::Unknown);
 }
 
 void MeasurePanel::showDone(const ProbeReport& report, const QString& notice) {
@@ -186,18 +175,17 @@ void MeasurePanel::showDone(const ProbeReport& report, const QString& notice) {
                .arg(toQt(report.machine.device), durationText(report.seconds));
   for (const std::string& note : report.notes) lines << toQt(note);
   if (!notice.isEmpty()) lines << notice;
-  tell(lines.join(u'\n'), lines.size() == 1 ? StatusKind::Good : StatusKind::Warning);
+  m_message->tell(lines.join(u'\n'), lines.size() == 1 ? StatusKind::Good : StatusKind::Warning);
   updateButtons();
-  m_begin->setFocus();
   Q_EMIT measured();
 }
 
 void MeasurePanel::showNotice() {
   if (m_told || m_probe.isRunning()) return; // what came of the last measurement is what is of interest
   const auto index = static_cast<std::size_t>(std::max(m_device->currentIndex(), 0));
-  if (index >= m_look.ratesNotices.size()) return tell({}, StatusKind::Unknown);
+  if (index >= m_look.ratesNotices.size()) return m_message->tell({}, StatusKind::Unknown);
   QString text = toQt(m_look.ratesNotices[index]);
-  if (text.isEmpty()) return tell(tr("The rates of this device were measured here."), StatusKind::Good);
+  if (text.isEmpty()) return m_message->tell(tr("The rates of this device were measured here."), StatusKind::Good);
   text = tr("Plans are predicted from assumed figures: %1.").arg(text.section(QStringLiteral("; measure with"), 0, 0));
   QStringList others;
   for (const MachineKey& other : m_look.others) {
@@ -207,26 +195,19 @@ void MeasurePanel::showNotice() {
   if (!others.isEmpty())
     text += u' ' + tr("Figures of other machines are kept as well, and do not hold here: %1.")
                        .arg(others.join(QStringLiteral(", ")));
-  tell(text, StatusKind::Warning);
-}
-
-void MeasurePanel::tell(const QString& message, StatusKind status) {
-  QPalette colors = palette();
-  if (status != StatusKind::Unknown) colors.setColor(QPalette::WindowText, statusColor(status, palette()));
-  m_message->setPalette(colors);
-  m_message->setText(message);
-  const int side = fontMetrics().height();
-  m_icon->setVisible(status != StatusKind::Unknown);
-  m_icon->setPixmap(statusPixmap(status, palette(), side, devicePixelRatioF()));
+  m_message->tell(text, StatusKind::Warning);
 }
 
 void MeasurePanel::updateButtons() {
   const bool works = m_probe.isRunning();
   for (QWidget* widget : std::initializer_list<QWidget*>{m_device, m_disk, m_folder}) widget->setEnabled(!works);
-  m_begin->setVisible(!works);
   m_begin->setEnabled(m_device->count() > 0);
-  m_cancel->setVisible(works);
-  m_cancel->setEnabled(!m_cancelling);
+  // One takes the place of the other, and the focus.
+  QPushButton* const shown = works ? m_cancel : m_begin;
+  QPushButton* const gone = works ? m_begin : m_cancel;
+  shown->show();
+  if (gone->hasFocus()) shown->setFocus();
+  gone->hide();
   m_progress->setVisible(works);
 }
 

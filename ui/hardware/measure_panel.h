@@ -4,16 +4,16 @@
 #include "bridge/live_runs.h"
 #include "bridge/machine_look.h"
 #include "bridge/machine_probe.h"
-#include "style/status_colors.h"
 
 #include <QWidget>
 
 class QComboBox;
-class QLabel;
 class QProgressBar;
 class QPushButton;
 
 namespace millrace::ui {
+
+class StatusLine;
 
 class MeasurePanel final : public QWidget {
   Q_OBJECT
@@ -38,7 +38,6 @@ class MeasurePanel final : public QWidget {
   void showProgress(const QString& part, int done, int parts);
   void showDone(const ProbeReport& report, const QString& notice);
   void showNotice();
-  void tell(const QString& message, StatusKind status);
   void updateButtons();
 
   MachineProbe m_probe;
@@ -51,9 +50,8 @@ class MeasurePanel final : public QWidget {
   QPushButton* m_begin;
   QPushButton* m_cancel;
   QProgressBar* m_progress;
-  QLabel* m_icon;
-  QLabel* m_message;
-  QLabel* m_live;
+  StatusLine* m_message;
+  StatusLine* m_live;
 };
 
 } // namespace millrace::ui

@@ -17,7 +17,7 @@ QString sourceText(const Rate& rate) {
   switch (rate.origin) {
   case RateOrigin::Measured: {
     const QDateTime when = QDateTime::fromString(toQt(rate.measuredAt), Qt::ISODate);
-    return RateModel::tr("measured here, %1")
+    return RateModel::tr("measured %1")
         .arg(when.isValid() ? QLocale().toString(when.toLocalTime(), QLocale::ShortFormat) : toQt(rate.measuredAt));
   }
   case RateOrigin::Entered:
@@ -27,7 +27,7 @@ QString sourceText(const Rate& rate) {
   case RateOrigin::Unknown:
     break;
   }
-  return RateModel::tr("not measured");
+  return {};
 }
 
 StatusKind statusOf(const Rate& rate) {
@@ -39,8 +39,10 @@ StatusKind statusOf(const Rate& rate) {
 
 RateModel::RateModel(QObject* parent) : QAbstractTableModel(parent) {}
 
-void RateModel::add(const QString& subject, const QString& figure, const Rate& rate, QString (*text)(double)) {
-  m_rows.push_back({subject, figure, rate.known() ? text(rate.perSecond) : tr("–"), rate});
+void RateModel::add(const QString& subject, const QString& figure, const Rate& rate, QString (*text)(double),
+                    const QString& missing) {
+  m_rows.push_back({subject, figure, rate.known() ? text(rate.perSecond) : tr("–"),
+                    rate.known() ? sourceText(rate) : missing, rate});
 }
 
 void RateModel::setProfile(const HardwareProfile& profile) {
@@ -56,14 +58,15 @@ void RateModel::setProfile(const HardwareProfile& profile) {
     add(name, tr("device memory"), rates.memory, &byteRateText);
   };
   for (const GpuFacts& gpu : profile.nvidia.gpus)
-    if (gpu.index >= 0) addDevice(gpuName(gpu), gpu.rates, true);
+    if (gpu.index >= 0) addDevice(tr("cuda:%1").arg(gpu.index), gpu.rates, true);
   addDevice(tr("CPU"), profile.cpuRates, false);
   const QString host = tr("Host");
+  const QString asOnWhole = tr("not measured: taken to be as on whole weights");
   add(host, tr("memory"), profile.hostRates.memory, &byteRateText);
   add(host, tr("AdamW"), profile.hostRates.adamW, &parameterRateText);
   add(host, tr("AdamW beside copies"), profile.hostRates.adamWBesideCopies, &parameterRateText);
-  add(host, tr("AdamW, split weights"), profile.hostRates.adamWSplit, &parameterRateText);
-  add(host, tr("AdamW, split, beside copies"), profile.hostRates.adamWSplitBesideCopies, &parameterRateText);
+  add(host, tr("AdamW, split weights"), profile.hostRates.adamWSplit, &parameterRateText, asOnWhole);
+  add(host, tr("AdamW, split, beside copies"), profile.hostRates.adamWSplitBesideCopies, &parameterRateText, asOnWhole);
   for (const DiskFacts& disk : profile.disks) {
     const QString name = tr("Disk at %1").arg(toQt(disk.mountPoint));
     add(name, tr("reading"), disk.rates.read, &byteRateText);
@@ -101,7 +104,7 @@ QVariant RateModel::data(const QModelIndex& index, int role) const {
   case Value:
     return row.value;
   default:
-    return sourceText(row.rate);
+    return row.source;
   }
 }
 

@@ -18,7 +18,7 @@ class RateModel final : public QAbstractTableModel {
 
   /// With measured and assumed rates. A rate that cannot be had of a device is no row.
   void setProfile(const HardwareProfile& profile);
-  /// Rows that were measured here, and all.
+  /// Rows that were measured here.
   int measured() const;
 
   int rowCount(const QModelIndex& parent = {}) const override;
@@ -28,11 +28,13 @@ class RateModel final : public QAbstractTableModel {
 
  private:
   struct Row {
-    QString subject, figure, value;
+    QString subject, figure, value, source;
     Rate rate;
   };
 
-  void add(const QString& subject, const QString& figure, const Rate& rate, QString (*text)(double));
+  /// missing: told in place of where an unknown rate is from.
+  void add(const QString& subject, const QString& figure, const Rate& rate, QString (*text)(double),
+           const QString& missing = tr("not measured"));
 
   std::vector<Row> m_rows;
 };

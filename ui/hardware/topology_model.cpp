@@ -1,6 +1,5 @@
 #include "hardware/topology_model.h"
 
-#include "bridge/text.h"
 #include "hardware/machine_text.h"
 
 namespace millrace::ui {
@@ -17,7 +16,6 @@ std::unique_ptr<TopologyModel::Entry> TopologyModel::entryOf(const TopologyNode&
   auto made = std::make_unique<Entry>();
   made->name = nodeName(node, profile);
   made->detail = nodeDetail(node, profile);
-  made->address = toQt(node.pciAddress);
   for (const TopologyNode& child : node.children) {
     std::unique_ptr<Entry> part = entryOf(child, profile);
     part->parent = made.get();
@@ -50,20 +48,12 @@ int TopologyModel::columnCount(const QModelIndex&) const {
 
 QVariant TopologyModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || (role != Qt::DisplayRole && role != Qt::ToolTipRole)) return {};
-  const Entry& found = *entry(index);
-  switch (index.column()) {
-  case Name:
-    return found.name;
-  case Detail:
-    return found.detail;
-  default:
-    return found.address;
-  }
+  return index.column() == Name ? entry(index)->name : entry(index)->detail;
 }
 
 QVariant TopologyModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
-  return section == Name ? tr("Part") : section == Detail ? tr("What it is") : tr("On the bus");
+  return section == Name ? tr("Part") : tr("What is known of it");
 }
 
 } // namespace millrace::ui

@@ -1,4 +1,5 @@
-// The machine's topology as an item model: what it is, what is known of it, where it is attached. GUI thread.
+// The machine's topology as an item model: its parts, each below what it is attached to, and what is known of them. GUI
+// thread.
 #pragma once
 
 #include "engine/hardware.h"
@@ -14,7 +15,7 @@ class TopologyModel final : public QAbstractItemModel {
   Q_OBJECT
 
  public:
-  enum Column { Name, Detail, Address, ColumnCount };
+  enum Column { Name, Detail, ColumnCount };
 
   explicit TopologyModel(QObject* parent = nullptr);
 
@@ -29,7 +30,7 @@ class TopologyModel final : public QAbstractItemModel {
 
  private:
   struct Entry {
-    QString name, detail, address;
+    QString name, detail;
     Entry* parent = nullptr;
     int row = 0;
     std::vector<std::unique_ptr<Entry>> children;

@@ -7,6 +7,7 @@
 #include "style/flow_layout.h"
 #include "style/icons.h"
 #include "style/numbers.h"
+#include "style/status_line.h"
 
 #include <QComboBox>
 #include <QDir>
@@ -41,15 +42,6 @@ QComboBox* makeChoice(const QString& name) {
   return box;
 }
 
-QLabel* makeText(const QString& name) {
-  auto* label = new QLabel;
-  label->setObjectName(name);
-  label->setWordWrap(true);
-  label->setTextFormat(Qt::PlainText);
-  label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-  return label;
-}
-
 } // namespace
 
 ModelPanel::ModelPanel(TextModel& model, QWidget* parent)
@@ -65,9 +57,8 @@ ModelPanel::ModelPanel(TextModel& model, QWidget* parent)
       m_stop(new QPushButton(icon(QStringLiteral("stop")), tr("Give &up"))),
       m_unload(new QPushButton(icon(QStringLiteral("discard")), tr("&Unload"))),
       m_progress(new QProgressBar),
-      m_icon(new QLabel),
-      m_message(makeText(QStringLiteral("modelMessage"))),
-      m_live(makeText(QStringLiteral("modelLiveRuns"))),
+      m_message(new StatusLine),
+      m_live(new StatusLine),
       m_typed(new QTimer(this)) {
   m_place->setEditable(true);
   m_place->setInsertPolicy(QComboBox::NoInsert);
@@ -93,10 +84,10 @@ ModelPanel::ModelPanel(TextModel& model, QWidget* parent)
   m_unload->setToolTip(tr("Free the memory that the model takes"));
   m_progress->setObjectName(QStringLiteral("modelProgress"));
   m_progress->setAccessibleName(tr("Progress of loading"));
-  m_progress->setTextVisible(false);
+  m_message->setObjectName(QStringLiteral("modelMessage"));
+  m_live->setObjectName(QStringLiteral("modelLiveRuns"));
   m_typed->setSingleShot(true);
   m_typed->setInterval(typingPause);
-  m_live->hide();
 
   auto* place = new QHBoxLayout;
   place->addWidget(m_place, 1);
@@ -113,16 +104,13 @@ ModelPanel::ModelPanel(TextModel& model, QWidget* parent)
   buttons->addWidget(m_load);
   buttons->addWidget(m_stop);
   buttons->addWidget(m_unload);
-  auto* message = new QHBoxLayout;
-  message->addWidget(m_icon, 0, Qt::AlignTop);
-  message->addWidget(m_message, 1);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addLayout(form);
   layout->addWidget(m_live);
   layout->addLayout(buttons);
   layout->addWidget(m_progress);
-  layout->addLayout(message);
+  layout->addWidget(m_message);
 
   connect(m_place, &QComboBox::editTextChanged, m_typed, qOverload<>(&QTimer::start));
   connect(m_place, &QComboBox::editTextChanged, this, &ModelPanel::showState);
@@ -138,12 +126,12 @@ ModelPanel::ModelPanel(TextModel& model, QWidget* parent)
     m_progress->setRange(0, progressParts);
     m_progress->setValue(static_cast<int>(progressParts * static_cast<double>(done) / static_cast<double>(total)));
     if (!m_model.isStopping())
-      tell(tr("Loading: %1 of %2 parameters…")
-               .arg(shortCountText(static_cast<double>(done)), shortCountText(static_cast<double>(total))),
-           StatusKind::Unknown);
+      m_message->tell(tr("Loading: %1 of %2 parameters…")
+                          .arg(shortCountText(static_cast<double>(done)), shortCountText(static_cast<double>(total))),
+                      StatusKind::Unknown);
   });
   connect(&m_model, &TextModel::loadFailed, this, [this](const QString& problem, bool stopped) {
-    tell(stopped ? tr("Loading was given up.") : problem, stopped ? StatusKind::Unknown : StatusKind::Bad);
+    m_message->tell(stopped ? tr("Loading was given up.") : problem, stopped ? StatusKind::Unknown : StatusKind::Bad);
   });
   setDevices({});
   showModel();
@@ -193,14 +181,14 @@ void ModelPanel::showLiveRuns() {
   const bool gpu = usesGpu();
   for (const LiveRun& run : m_liveRuns)
     if (run.onGpu == gpu) names << run.name;
-  m_live->setVisible(!names.isEmpty());
+  if (names.isEmpty()) return m_live->tell({});
   const QString named = names.join(QStringLiteral(", "));
-  m_live->setText(gpu ? tr("Training on a GPU now: %1. A model that is loaded on the same card takes memory and time "
-                           "from it; the CPU is free.")
-                            .arg(named)
-                      : tr("Training on the CPU now: %1. A model that is loaded beside it takes memory and time from "
-                           "it.")
-                            .arg(named));
+  m_live->tell(gpu ? tr("Training on a GPU now: %1. A model that is loaded on the same card takes memory and time from "
+                        "it; the CPU is free.")
+                         .arg(named)
+                   : tr("Training on the CPU now: %1. A model that is loaded beside it takes memory and time from it.")
+                         .arg(named),
+               StatusKind::Warning);
 }
 
 void ModelPanel::lookAtPlace() {
@@ -258,11 +246,14 @@ void ModelPanel::showState() {
   for (QWidget* widget : std::initializer_list<QWidget*>{m_place, m_browse, m_device, m_precision, m_context})
     widget->setEnabled(free);
   m_checkpoint->setEnabled(free && m_checkpoint->count() > 2);
-  m_load->setVisible(!loading);
-  m_load->setEnabled(free && !m_place->currentText().trimmed().isEmpty());
+  m_load->setEnabled((free || loading) && !m_place->currentText().trimmed().isEmpty());
   m_load->setText(m_model.loaded() ? tr("&Load instead") : tr("&Load"));
-  m_stop->setVisible(loading);
-  m_stop->setEnabled(!m_model.isStopping());
+  // One takes the place of the other, and the focus.
+  QPushButton* const shown = loading ? m_stop : m_load;
+  QPushButton* const gone = loading ? m_load : m_stop;
+  shown->show();
+  if (gone->hasFocus()) shown->setFocus();
+  gone->hide();
   m_unload->setVisible(!loading && m_model.loaded());
   m_unload->setEnabled(state == TextModel::State::Ready);
   m_progress->setVisible(loading);
@@ -271,24 +262,14 @@ void ModelPanel::showState() {
 void ModelPanel::showModel() {
   showState();
   if (m_model.state() == TextModel::State::Loading) {
-    tell(m_model.isStopping() ? tr("Giving up…") : tr("Looking at the model…"), StatusKind::Unknown);
+    m_message->tell(m_model.isStopping() ? tr("Giving up…") : tr("Looking at the model…"), StatusKind::Unknown);
   } else if (m_model.loaded()) {
     QStringList lines(loadedText(*m_model.loaded()));
     for (const std::string& warning : m_model.loaded()->warnings) lines << toQt(warning);
-    tell(lines.join(u'\n'), lines.size() == 1 ? StatusKind::Good : StatusKind::Warning);
+    m_message->tell(lines.join(u'\n'), lines.size() == 1 ? StatusKind::Good : StatusKind::Warning);
   } else {
-    tell({}, StatusKind::Unknown);
+    m_message->tell({}, StatusKind::Unknown);
   }
-}
-
-void ModelPanel::tell(const QString& message, StatusKind status) {
-  QPalette colors = palette();
-  if (status != StatusKind::Unknown) colors.setColor(QPalette::WindowText, statusColor(status, palette()));
-  m_message->setPalette(colors);
-  m_message->setText(message);
-  m_message->setVisible(!message.isEmpty());
-  m_icon->setVisible(status != StatusKind::Unknown);
-  m_icon->setPixmap(statusPixmap(status, palette(), fontMetrics().height(), devicePixelRatioF()));
 }
 
 } // namespace millrace::ui

@@ -5,18 +5,18 @@
 #include "bridge/live_runs.h"
 #include "bridge/machine_look.h"
 #include "bridge/text_model.h"
-#include "style/status_colors.h"
 
 #include <QWidget>
 
 class QComboBox;
-class QLabel;
 class QProgressBar;
 class QPushButton;
 class QSpinBox;
 class QTimer;
 
 namespace millrace::ui {
+
+class StatusLine;
 
 class ModelPanel final : public QWidget {
   Q_OBJECT
@@ -44,7 +44,6 @@ class ModelPanel final : public QWidget {
   void showState();
   /// That, and what became of the model.
   void showModel();
-  void tell(const QString& message, StatusKind status);
 
   TextModel& m_model;
   QComboBox* m_place;
@@ -57,9 +56,8 @@ class ModelPanel final : public QWidget {
   QPushButton* m_stop;
   QPushButton* m_unload;
   QProgressBar* m_progress;
-  QLabel* m_icon;
-  QLabel* m_message;
-  QLabel* m_live;
+  StatusLine* m_message;
+  StatusLine* m_live;
   QTimer* m_typed; ///< a moment after the place was changed
   std::vector<LiveRun> m_liveRuns;
   QString m_lookedAt; ///< the place that the checkpoints are of

@@ -9,7 +9,7 @@
 #include "style/flow_layout.h"
 #include "style/icons.h"
 #include "style/page_area.h"
-#include "style/status_colors.h"
+#include "style/status_line.h"
 
 #include <QClipboard>
 #include <QComboBox>
@@ -23,6 +23,7 @@
 #include <QSplitter>
 #include <QTabWidget>
 #include <QVBoxLayout>
+#include <utility>
 
 namespace millrace::ui {
 
@@ -30,6 +31,8 @@ namespace {
 
 /// Width from which the settings stand beside the text.
 constexpr int besideWidth = 860;
+/// And from which, above the text, they stand beside each other.
+constexpr int pairWidth = 640;
 constexpr int chatTab = 1;
 
 QPlainTextEdit* makeInput(const QString& name, const QString& accessibleName, const QString& placeholder) {
@@ -62,6 +65,7 @@ PlaygroundPage::PlaygroundPage(LiveRunsFunction runs, DevicesFunction devices, Q
       m_modelPanel(new ModelPanel(m_model)),
       m_sampling(new SamplingPanel),
       m_splitter(new QSplitter(Qt::Horizontal)),
+      m_settings(new QBoxLayout(QBoxLayout::TopToBottom)),
       m_tabs(new QTabWidget),
       m_prompt(makeInput(QStringLiteral("prompt"), tr("Prompt"),
                          tr("What the model continues; empty: a new text. Ctrl+Enter generates."))),
@@ -78,7 +82,7 @@ PlaygroundPage::PlaygroundPage(LiveRunsFunction runs, DevicesFunction devices, Q
       m_stop(new QPushButton(icon(QStringLiteral("stop")), tr("St&op"))),
       m_clear(new QPushButton(icon(QStringLiteral("discard")), tr("Cl&ear"))),
       m_copy(new QPushButton(icon(QStringLiteral("copy")), tr("Co&py answer"))),
-      m_status(new QLabel) {
+      m_status(new StatusLine) {
   m_tabs->setObjectName(QStringLiteral("playgroundTabs"));
   m_tabs->setDocumentMode(true); // no frame, and the window's own background
   m_tabs->addTab(makeTextTab(), tr("&A text"));
@@ -101,15 +105,12 @@ PlaygroundPage::PlaygroundPage(LiveRunsFunction runs, DevicesFunction devices, Q
 
   for (QPlainTextEdit* edit : {m_prompt, m_message}) edit->installEventFilter(this);
   connect(m_modelPanel, &ModelPanel::aboutToLoad, this, [this] {
-    tell({});
+    m_status->tell({});
     lookAtMachine();
   });
   connect(m_tabs, &QTabWidget::currentChanged, this, &PlaygroundPage::updateButtons);
   connect(m_message, &QPlainTextEdit::textChanged, this, &PlaygroundPage::updateButtons);
-  connect(&m_model, &TextModel::stateChanged, this, [this] {
-    if (m_model.loaded() && m_model.loaded()->folder != m_shownFolder) showChatTemplate();
-    updateButtons();
-  });
+  connect(&m_model, &TextModel::stateChanged, this, &PlaygroundPage::modelChanged);
   connect(&m_model, &TextModel::textCame, this, &PlaygroundPage::take);
   connect(&m_model, &TextModel::finished, this, &PlaygroundPage::finish);
   connect(&m_model, &TextModel::failed, this, &PlaygroundPage::fail);
@@ -117,15 +118,16 @@ PlaygroundPage::PlaygroundPage(LiveRunsFunction runs, DevicesFunction devices, Q
 }
 
 QWidget* PlaygroundPage::makeSettings() {
-  auto* settings = new QWidget;
-  auto* layout = new QVBoxLayout(settings);
-  layout->setContentsMargins(0, 0, 0, 0);
   auto* model = new QGroupBox(tr("Model"));
   (new QVBoxLayout(model))->addWidget(m_modelPanel);
   auto* sampling = new QGroupBox(tr("Sampling"));
   (new QVBoxLayout(sampling))->addWidget(m_sampling);
-  layout->addWidget(model);
-  layout->addWidget(sampling);
+  m_settings->addWidget(model, 1);
+  m_settings->addWidget(sampling, 1);
+  auto* settings = new QWidget;
+  auto* layout = new QVBoxLayout(settings);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->addLayout(m_settings);
   layout->addStretch(1);
   return settings;
 }
@@ -177,9 +179,6 @@ QWidget* PlaygroundPage::makeButtons() {
   m_clear->setObjectName(QStringLiteral("clearText"));
   m_copy->setObjectName(QStringLiteral("copyAnswer"));
   m_status->setObjectName(QStringLiteral("generationStatus"));
-  m_status->setWordWrap(true);
-  m_status->setTextFormat(Qt::PlainText);
-  m_status->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   auto* row = new QWidget;
   auto* column = new QVBoxLayout(row);
   column->setContentsMargins(0, 0, 0, 0);
@@ -201,8 +200,9 @@ void PlaygroundPage::setPlaces(const QStringList& places) {
 void PlaygroundPage::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
   const Qt::Orientation orientation = width() < besideWidth ? Qt::Vertical : Qt::Horizontal;
-  if (orientation == m_splitter->orientation()) return;
-  m_splitter->setOrientation(orientation);
+  const bool pairs = orientation == Qt::Vertical && width() >= pairWidth;
+  m_settings->setDirection(pairs ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
+  if (orientation != m_splitter->orientation()) m_splitter->setOrientation(orientation);
 }
 
 void PlaygroundPage::showEvent(QShowEvent* event) {
@@ -234,8 +234,21 @@ bool PlaygroundPage::eventFilter(QObject* watched, QEvent* event) {
   return true;
 }
 
+void PlaygroundPage::modelChanged() {
+  if (m_model.loaded() && m_model.loaded()->folder != m_shownFolder) showChatTemplate();
+  updateButtons();
+  const TextModel::State before = std::exchange(m_state, m_model.state());
+  if (before != TextModel::State::Loading || m_state != TextModel::State::Ready) return;
+  // Whoever waited for the model goes on with the prompt.
+  if (const QWidget* focus = focusWidget(); focus && m_modelPanel->isAncestorOf(focus)) input()->setFocus();
+}
+
 bool PlaygroundPage::isChat() const {
   return m_tabs->currentIndex() == chatTab;
+}
+
+QPlainTextEdit* PlaygroundPage::input() const {
+  return isChat() ? m_message : m_prompt;
 }
 
 WrittenText* PlaygroundPage::written() const {
@@ -247,7 +260,7 @@ void PlaygroundPage::generate() {
   m_answer.clear();
   m_sinceFirst.invalidate();
   m_chatAsked = isChat();
-  tell(tr("Reading the prompt…"));
+  m_status->tell(tr("Reading the prompt…"));
   if (m_chatAsked) return ask();
   m_text->clear();
   m_text->addProminent(m_prompt->toPlainText());
@@ -278,13 +291,13 @@ void PlaygroundPage::take(const QString& text, qint64 tokens) {
   }
   const double seconds = static_cast<double>(m_sinceFirst.elapsed()) / 1000;
   const double pace = seconds > 0.2 ? static_cast<double>(tokens - m_tokensAtFirst) / seconds : 0; // steady by then
-  if (!m_model.isStopping()) tell(tr("Generating: %1…").arg(paceText(tokens, pace)));
+  if (!m_model.isStopping()) m_status->tell(tr("Generating: %1…").arg(paceText(tokens, pace)));
 }
 
 void PlaygroundPage::finish(const GeneratedText& text) {
   if (m_chatAsked) m_turns.push_back({"assistant", text.text});
   m_sampling->advanceSeed();
-  tell(generatedText(text));
+  m_status->tell(generatedText(text));
   updateButtons();
 }
 
@@ -296,7 +309,7 @@ void PlaygroundPage::fail(const QString& problem) {
     if (m_message->toPlainText().isEmpty()) m_message->setPlainText(message);
     m_conversation->add(tr("(no answer)"));
   }
-  tell(problem, true);
+  m_status->tell(problem, StatusKind::Bad);
   updateButtons();
 }
 
@@ -304,20 +317,19 @@ void PlaygroundPage::clear() {
   if (isChat()) {
     m_turns.clear();
     m_conversation->clear();
-    m_message->setFocus();
   } else {
     m_text->clear();
     m_prompt->clear();
-    m_prompt->setFocus();
   }
+  input()->setFocus();
   m_answer.clear();
-  tell({});
+  m_status->tell({});
   updateButtons();
 }
 
 void PlaygroundPage::copyAnswer() {
   QGuiApplication::clipboard()->setText(m_answer);
-  tell(tr("The answer is copied."));
+  m_status->tell(tr("The answer is copied."));
 }
 
 void PlaygroundPage::showChatTemplate() {
@@ -335,23 +347,22 @@ void PlaygroundPage::updateButtons() {
   const TextModel::State state = m_model.state();
   const bool works = state == TextModel::State::Generating;
   const bool ready = state == TextModel::State::Ready;
-  m_generate->setEnabled(ready && (!isChat() || !m_message->toPlainText().trimmed().isEmpty()));
+  // One takes the focus over from the other; else it would go to whatever comes next.
+  const bool canAsk = ready && (!isChat() || !m_message->toPlainText().trimmed().isEmpty());
+  const bool focusGenerate = m_generate->hasFocus(), focusStop = m_stop->hasFocus();
+  if (works || canAsk) (works ? m_stop : m_generate)->setEnabled(true);
+  if (works && focusGenerate) m_stop->setFocus();
+  if (!works && focusStop) canAsk ? m_generate->setFocus() : input()->setFocus();
+  m_generate->setEnabled(canAsk);
   m_generate->setToolTip(ready ? QString() : works ? tr("The model writes") : tr("Load a model first"));
-  m_stop->setEnabled(works && !m_model.isStopping());
+  m_stop->setEnabled(works);
   const bool any = isChat() ? !m_turns.empty() || !m_conversation->document()->isEmpty()
                             : !m_text->document()->isEmpty() || !m_prompt->document()->isEmpty();
   m_clear->setEnabled(!works && any);
   m_copy->setEnabled(!works && !m_answer.isEmpty());
   m_template->setEnabled(!works);
   m_system->setEnabled(!works);
-  if (works && m_model.isStopping()) tell(tr("Stopping…"));
-}
-
-void PlaygroundPage::tell(const QString& message, bool bad) {
-  QPalette colors = palette();
-  if (bad) colors.setColor(QPalette::WindowText, statusColor(StatusKind::Bad, palette()));
-  m_status->setPalette(colors);
-  m_status->setText(message);
+  if (works && m_model.isStopping()) m_status->tell(tr("Stopping…"));
 }
 
 } // namespace millrace::ui

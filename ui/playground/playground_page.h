@@ -8,8 +8,8 @@
 #include <QElapsedTimer>
 #include <QWidget>
 
+class QBoxLayout;
 class QComboBox;
-class QLabel;
 class QPlainTextEdit;
 class QPushButton;
 class QSplitter;
@@ -19,6 +19,7 @@ namespace millrace::ui {
 
 class ModelPanel;
 class SamplingPanel;
+class StatusLine;
 class WrittenText;
 
 using DevicesFunction = std::function<std::vector<ComputeDevice>()>;
@@ -48,8 +49,10 @@ class PlaygroundPage final : public QWidget {
   QWidget* makeChatTab();
   QWidget* makeButtons();
   bool isChat() const;
+  QPlainTextEdit* input() const;
   WrittenText* written() const;
   void lookAtMachine();
+  void modelChanged();
   void generate();
   void ask();
   void take(const QString& text, qint64 tokens);
@@ -59,7 +62,6 @@ class PlaygroundPage final : public QWidget {
   void copyAnswer();
   void showChatTemplate();
   void updateButtons();
-  void tell(const QString& message, bool bad = false);
 
   const LiveRunsFunction m_runsFunction;
   const DevicesFunction m_devicesFunction;
@@ -67,6 +69,7 @@ class PlaygroundPage final : public QWidget {
   ModelPanel* m_modelPanel;
   SamplingPanel* m_sampling;
   QSplitter* m_splitter;
+  QBoxLayout* m_settings;
   QTabWidget* m_tabs;
   QPlainTextEdit* m_prompt;
   WrittenText* m_text;
@@ -78,13 +81,14 @@ class PlaygroundPage final : public QWidget {
   QPushButton* m_stop;
   QPushButton* m_clear;
   QPushButton* m_copy;
-  QLabel* m_status;
+  StatusLine* m_status;
 
-  Path m_shownFolder;               ///< of the model whose chat template was looked at
-  bool m_chatAsked = false;         ///< what is being written belongs to the conversation
-  std::vector<ChatMessage> m_turns; ///< of the conversation, without the system message
-  QString m_answer;                 ///< the last, or what has come of it
-  QElapsedTimer m_sinceFirst;       ///< piece of text
+  Path m_shownFolder;                                ///< of the model whose chat template was looked at
+  TextModel::State m_state = TextModel::State::None; ///< that was heard of last
+  bool m_chatAsked = false;                          ///< what is being written belongs to the conversation
+  std::vector<ChatMessage> m_turns;                  ///< of the conversation, without the system message
+  QString m_answer;                                  ///< the last, or what has come of it
+  QElapsedTimer m_sinceFirst;                        ///< piece of text
   qint64 m_tokensAtFirst = 0;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bridge/machine_look.h"
+#include "engine/machine_monitor.h"
 #include "engine/machines.h"
 
 #include <string>

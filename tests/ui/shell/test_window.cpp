@@ -304,7 +304,7 @@ class TestWindow : public QObject {
   void mnemonicsAreOfOneThingEach_data() {
     QTest::addColumn<QString>("page");
     for (const char* page : {"start", "interrupted", "answer", "configure", "wrong", "changed", "json", "no run",
-                             "running", "log", "alerts", "paused", "ended"})
+                             "running", "log", "alerts", "paused", "ended", "hardware", "playground", "chat"})
       QTest::newRow(page) << page;
   }
   void mnemonicsAreOfOneThingEach() {
@@ -330,6 +330,23 @@ class TestWindow : public QObject {
     if (page == "changed") TRY(desk.isEnabled("keepProject"));
     if (page == "json") window.findChild<ConfigurePage*>()->findChild<QTabWidget*>()->setCurrentIndex(1);
     if (page == "no run") window.showPage(MainWindow::Page::Train);
+    if (page == "hardware") {
+      window.showPage(MainWindow::Page::Hardware);
+      TRY(desk.isEnabled("measureBegin") && desk.isEnabled("lookAgain"));
+    } else if (page == "playground" || page == "chat") {
+      const QString directory = folder.filePath("runs/goose-1");
+      QCOMPARE(runProgram({"train", project, "--run-dir", directory, "--set", "training.steps=5"}).code, 0);
+      window.showPage(MainWindow::Page::Playground);
+      desk.find<QComboBox>("modelPlace")->setEditText(directory);
+      desk.click("modelLoad");
+      TRY(desk.isEnabled("modelUnload"));
+      if (page == "chat") desk.find<QTabWidget>("playgroundTabs")->setCurrentIndex(1);
+      auto* input = desk.find<QPlainTextEdit>(page == "chat" ? "chatMessage" : "prompt");
+      input->setPlainText("Once");
+      desk.click("generateButton");
+      TRY(desk.isEnabled("copyAnswer"));
+      input->setPlainText("Once more"); // so that everything can be pressed
+    }
     if (page == "running" || page == "log" || page == "alerts" || page == "paused" || page == "ended") {
       window.findChild<QAction*>("startAction")->trigger();
       TRY(desk.step() >= 2);
@@ -403,7 +420,8 @@ class TestWindow : public QObject {
          {QSize(800, 600), QSize(800, 500), QSize(640, 480), QSize()}) // the last: as small as it goes
       for (const auto& [page, name] :
            {std::pair{MainWindow::Page::Start, "start"}, std::pair{MainWindow::Page::Configure, "configure"},
-            std::pair{MainWindow::Page::Train, "train"}})
+            std::pair{MainWindow::Page::Train, "train"}, std::pair{MainWindow::Page::Hardware, "hardware"},
+            std::pair{MainWindow::Page::Playground, "playground"}})
         (size.isValid() ? QTest::addRow("%s %dx%d", name, size.width(), size.height())
                         : QTest::addRow("%s, least", name))
             << static_cast<int>(page) << size;
@@ -503,7 +521,7 @@ class TestWindow : public QObject {
       QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : &window, Qt::Key_Tab);
       if (QWidget* focus = QApplication::focusWidget(); focus && bar->isAncestorOf(focus)) reached.insert(focus);
     }
-    QCOMPARE(reached.size(), 3);
+    QCOMPARE(reached.size(), 5);
     QTest::keyClick(bar->widgetForAction(bar->actions().at(1)), Qt::Key_Space);
     QVERIFY(window.page() == MainWindow::Page::Configure);
   }
