@@ -108,7 +108,7 @@ bool ConfigurePage::event(QEvent* event) {
 }
 
 void ConfigurePage::save() {
-  if (m_document.filePath().isEmpty())
+  if (m_document.filePath().isEmpty() || m_document.isReadOnly())
     chooseSaveAs();
   else
     m_document.save();

@@ -143,6 +143,7 @@ QWidget* HardwarePage::makeTables() {
   m_table->setModel(m_rates);
   m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
   m_table->setShowGrid(false);
+  m_table->setWordWrap(false); // else what is too long is cut at a word, not where the room ends
   m_table->setTabKeyNavigation(false);
   m_table->setTextElideMode(Qt::ElideRight);
   m_table->verticalHeader()->hide();

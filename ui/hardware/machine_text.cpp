@@ -125,7 +125,7 @@ QString diskKindText(const DiskFacts& disk) {
   case DiskKind::Unknown:
     break;
   }
-  return MachineText::tr("of a kind that is not told");
+  return MachineText::tr("of unknown kind");
 }
 
 QString gpuName(const GpuFacts& gpu) {

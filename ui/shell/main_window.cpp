@@ -9,6 +9,7 @@
 #include "hardware/hardware_page.h"
 #include "playground/playground_page.h"
 #include "shell/places.h"
+#include "shell/run_notifier.h"
 #include "shell/start_page.h"
 #include "style/icons.h"
 #include "style/theme.h"
@@ -54,6 +55,7 @@ MainWindow::MainWindow(Theme& theme, QSettings& settings, const QString& cacheFo
       m_settings(settings),
       m_document(new ProjectDocument(this)),
       m_runs(new RunControl(cacheFolder, this)),
+      m_notifier(new RunNotifier(*this, QDBusConnection::sessionBus(), this)),
       m_recentProjects(settings, QStringLiteral("recent/projects")),
       m_recentRuns(settings, QStringLiteral("recent/runs")),
       m_pages(new QStackedWidget),
@@ -247,6 +249,7 @@ void MainWindow::connectPages() {
     m_settingsToApply.clear();
     tell(tr("The project cannot be opened"), message);
   });
+  connect(m_document, &ProjectDocument::openElsewhere, this, &MainWindow::askAboutOpenProject);
   connect(m_configure, &ConfigurePage::startRequested, this, [this] { startRun(false); });
   connect(m_hardware, &HardwarePage::measured, m_configure, &ConfigurePage::planAgain);
 
@@ -269,6 +272,7 @@ void MainWindow::connectPages() {
 
 void MainWindow::showSession(RunSession* session) {
   m_train->show(session);
+  m_notifier->watch(session);
   m_recentRuns.add(session->feed().place());
   connect(session, &RunSession::stateChanged, this, &MainWindow::updateActions);
   connect(&session->feed(), &RunFeed::linkChanged, this, [this, session] {
@@ -296,7 +300,8 @@ void MainWindow::updateActions() {
 }
 
 void MainWindow::updateTitle() {
-  setWindowTitle(tr("%1[*] – Millrace").arg(m_document->name()));
+  setWindowTitle(
+      (m_document->isReadOnly() ? tr("%1[*] (read-only) – Millrace") : tr("%1[*] – Millrace")).arg(m_document->name()));
   setWindowModified(m_document->isDirty());
 }
 

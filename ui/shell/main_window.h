@@ -18,6 +18,8 @@ class ConfigurePage;
 class HardwarePage;
 class PlaygroundPage;
 class ProjectDocument;
+struct ProjectHolder;
+class RunNotifier;
 class StartPage;
 class Theme;
 class TrainPage;
@@ -73,6 +75,8 @@ class MainWindow final : public QMainWindow {
 
   /// Calls `then` once unsaved changes are saved or given up; not at all when the user turns back.
   void withSavedProject(std::function<void()> then);
+  /// Another program has the project open.
+  void askAboutOpenProject(const QString& path, const ProjectHolder& holder);
   void askAboutRun();
   void closeWhenEnded();
   void saveProject(std::function<void()> then = {});
@@ -81,6 +85,7 @@ class MainWindow final : public QMainWindow {
   QSettings& m_settings;
   ProjectDocument* m_document;
   RunControl* m_runs;
+  RunNotifier* m_notifier;
   RecentPlaces m_recentProjects;
   RecentPlaces m_recentRuns;
   QStackedWidget* m_pages;

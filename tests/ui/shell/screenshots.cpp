@@ -46,6 +46,9 @@ class Album {
 
   void take(QWidget& widget, const QString& name) {
     QTest::qWait(400); // charts and plans have timers and threads of their own
+    takeNow(widget, name);
+  }
+  void takeNow(QWidget& widget, const QString& name) {
     if (!widget.grab().save(QStringLiteral("%1/%2.png").arg(m_folder, name)))
       qFatal("%s cannot be written", qPrintable(name));
   }
@@ -265,6 +268,9 @@ void playgroundStates(Album& album, const QString& theme, const QString& folder)
   valueOrThrow(files.createDirectories(path));
   Json config = smallConfig("llama");
   config["max_position_embeddings"] = 4096;
+  config["hidden_size"] = 256; // slow enough to be seen
+  config["intermediate_size"] = 1024;
+  config["num_hidden_layers"] = 16;
   writeModelFolder(files, path, config);
   PlaygroundPage page([] { return std::vector<LiveRun>{{"goose", "/goose", false}}; });
   page.resize(1180, 820);
@@ -280,6 +286,8 @@ void playgroundStates(Album& album, const QString& theme, const QString& folder)
   takeInSizes(album, page, theme + "-playground-no-model");
   page.findChild<QComboBox*>("modelPlace")->setEditText(model);
   QTest::mouseClick(button("modelLoad"), Qt::LeftButton);
+  QTest::qWait(20);
+  album.takeNow(page, theme + "-playground-loading");
   wait(TextModel::State::Ready);
   album.take(page, theme + "-playground-loaded");
   page.findChild<QPlainTextEdit*>("prompt")->setPlainText("The mill stands by the race. Water turns the wheel");

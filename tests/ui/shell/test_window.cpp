@@ -7,8 +7,10 @@
 #include "configure/form_section.h"
 #include "configure/project_document.h"
 #include "configure/project_form.h"
+#include "configure/project_lock.h"
 #include "engine/hardware.h"
 #include "engine/runs.h"
+#include "hardware/measure_panel.h"
 #include "shell/start_page.h"
 #include "style/elided_label.h"
 #include "train/alert_bar.h"
@@ -413,6 +415,41 @@ class TestWindow : public QObject {
     window.document().startNew({});
   }
 
+  /// The lock is another process's.
+  void aProjectThatIsOpenElsewhere() {
+    QTemporaryDir folder;
+    const QString project = writeTinyProject(folder.path(), "goose", 30);
+    Child other({"600"}, {}, "sleep");
+    QVERIFY(other.start());
+    writeFile(lockFileOf(project), QByteArray::number(other.process().processId()) + "\nsleep\n" +
+                                       QSysInfo::machineHostName().toUtf8() + '\n');
+    Desk desk(folder.path());
+    MainWindow& window = desk.open();
+    window.open(project, {"training.steps=77"});
+    TRY(desk.find<QMessageBox>("openElsewhereQuestion"));
+    auto* question = desk.find<QMessageBox>("openElsewhereQuestion");
+    QVERIFY(question->text().contains(QString("sleep (process %1").arg(other.process().processId())));
+    QSet<QChar> letters;
+    for (const QAbstractButton* button : question->buttons()) letters << mnemonicOf(button->text());
+    QCOMPARE(letters.size(), 3);
+    QVERIFY(!letters.contains(QChar()));
+    desk.click("openReadOnly");
+    TRY(window.document().isReadOnly() && window.document().isValid());
+    QVERIFY2(window.windowTitle().contains("read-only"), qPrintable(window.windowTitle()));
+    QVERIFY(toQt(window.document().text()).contains("77")); // as was asked for
+    window.document().startNew({});
+    window.open(project);
+    TRY(desk.find<QMessageBox>("openElsewhereQuestion"));
+    desk.find<QMessageBox>("openElsewhereQuestion")->done(QMessageBox::Cancel);
+    QVERIFY(window.document().filePath().isEmpty());
+    other.signal(SIGKILL);
+    other.wait();
+    TRY(!desk.find<QMessageBox>("openElsewhereQuestion"));
+    window.open(project); // the lock of a process that is gone
+    TRY(window.document().filePath() == project);
+    QVERIFY(!window.document().isReadOnly());
+  }
+
   void isAsSmallAsItNeedsToBe_data() {
     QTest::addColumn<int>("page");
     QTest::addColumn<QSize>("size");
@@ -509,6 +546,32 @@ class TestWindow : public QObject {
     desk.click("makeProject");
     QVERIFY(toQt(window.document().text()).contains(words.left(4)));
     window.document().startNew({});
+  }
+
+  /// What the Hardware page has measured is what the project is planned with, at once.
+  void measuredRatesFeedThePlan() {
+    QTemporaryDir folder;
+    qputenv("XDG_CACHE_HOME", QFile::encodeName(folder.path()));
+    Desk desk(folder.path());
+    MainWindow& window = desk.open();
+    const auto textsOfThePlan = [&] {
+      QString texts;
+      for (const QLabel* label : window.findChild<ConfigurePage*>()->findChildren<QLabel*>())
+        texts += label->text() + '\n';
+      return texts;
+    };
+    window.open(writeTinyProject(folder.path(), "goose", 30));
+    TRY(textsOfThePlan().contains("assumed, from data sheets"));
+    window.showPage(MainWindow::Page::Hardware);
+    window.findChild<MeasurePanel*>()->probe().setSeconds(0.01);
+    TRY(desk.isEnabled("measureBegin"));
+    auto* device = desk.find<QComboBox>("measureDevice");
+    device->setCurrentIndex(device->findData("cpu"));
+    desk.click("measureBegin");
+    TRY(desk.isEnabled("measureBegin"));
+    TRY(textsOfThePlan().contains("measured on this machine"));
+    window.document().startNew({});
+    qunsetenv("XDG_CACHE_HOME");
   }
 
   void thePageBarIsReachedByTab() {
