@@ -17,7 +17,7 @@ struct TextModel::Shared {
   std::int64_t done = 0, total = 0;
   std::string text;
   std::int64_t tokens = 0;
-  std::optional<Result<LoadedText>> loading;
+  std::optional<Result<LoadedModel>> loading;
   std::optional<Result<GeneratedText>> generated;
 
   std::optional<TextGenerator> generator; ///< the worker's
@@ -74,17 +74,17 @@ void TextModel::load(const ModelChoice& choice, const GenerateOptions& options) 
       wakeUp->wake();
       return !told->stopped;
     };
-    const auto load = [&]() -> Result<LoadedText> {
+    const auto load = [&]() -> Result<LoadedModel> {
       LocalFileSystem files;
       MILLRACE_TRY(shared->generator, TextGenerator::open(files, choice, how));
       // Given up while there was nothing to be told of.
       if (shared->stopped) return failure(ErrorKind::Interrupted, "loading was given up");
       const TextGenerator& generator = *shared->generator;
-      LoadedText loaded{generator.folder(), generator.step(), generator.memory(), generator.warnings(), {}};
+      LoadedModel loaded{generator.folder(), generator.step(), generator.memory(), generator.warnings(), {}};
       if (const auto renderer = openRenderer(generator, {}); !renderer) loaded.chatProblem = renderer.error().message;
       return loaded;
     };
-    Result<LoadedText> loading = load();
+    Result<LoadedModel> loading = load();
     if (!loading) shared->generator.reset();
     {
       const std::lock_guard lock(shared->mutex);
@@ -166,7 +166,7 @@ void TextModel::stop() {
 void TextModel::take() {
   std::int64_t done = 0, total = 0, tokens = 0;
   std::string text;
-  std::optional<Result<LoadedText>> loading;
+  std::optional<Result<LoadedModel>> loading;
   std::optional<Result<GeneratedText>> generated;
   {
     const std::lock_guard lock(m_shared->mutex);

@@ -17,7 +17,7 @@
 namespace millrace::ui {
 
 /// What is known of a model that was loaded.
-struct LoadedText {
+struct LoadedModel {
   Path folder;                      ///< of its weights
   std::optional<std::int64_t> step; ///< of a checkpoint
   GeneratorMemory memory;
@@ -47,7 +47,7 @@ class TextModel : public QObject {
 
   State state() const { return m_state; }
   /// Of the model that is loaded; nothing while none is.
-  const std::optional<LoadedText>& loaded() const { return m_loaded; }
+  const std::optional<LoadedModel>& loaded() const { return m_loaded; }
   /// It was asked to stop, and has not yet.
   bool isStopping() const { return m_stopping; }
 
@@ -82,7 +82,7 @@ class TextModel : public QObject {
 
   State m_state = State::None;
   bool m_stopping = false;
-  std::optional<LoadedText> m_loaded;
+  std::optional<LoadedModel> m_loaded;
   std::shared_ptr<WakeUp> m_wakeUp;
   std::shared_ptr<Shared> m_shared;
   std::shared_ptr<WorkerThread> m_worker;

@@ -18,7 +18,8 @@ QString sourceText(const Rate& rate) {
   case RateOrigin::Measured: {
     const QDateTime when = QDateTime::fromString(toQt(rate.measuredAt), Qt::ISODate);
     return RateModel::tr("measured %1")
-        .arg(when.isValid() ? QLocale().toString(when.toLocalTime(), QLocale::ShortFormat) : toQt(rate.measuredAt));
+        .arg(when.isValid() ? QLocale().toString(when.toLocalTime().date(), QLocale::ShortFormat)
+                            : toQt(rate.measuredAt));
   }
   case RateOrigin::Entered:
     return RateModel::tr("entered: %1").arg(toQt(rate.source));

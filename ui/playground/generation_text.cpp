@@ -36,7 +36,7 @@ QString tokensText(qint64 tokens) {
 
 } // namespace
 
-QString loadedText(const LoadedText& loaded) {
+QString loadedText(const LoadedModel& loaded) {
   const GeneratorMemory& memory = loaded.memory;
   const QString name =
       loaded.step ? GenerationText::tr("Step %1").arg(countText(*loaded.step)) : toQt(loaded.folder.filename());
