@@ -30,16 +30,14 @@ namespace {
 /// Width from which the two tables stand beside each other.
 constexpr int besideWidth = 900;
 constexpr int leastLines = 11; ///< of a table that are seen
-/// What a column begins with at most: names may be of any length.
-constexpr int mostCharacters = 36;
+/// What columns of names begin with at most: names may be of any length.
+constexpr int mostOfTree = 36, mostOfTable = 16;
 
 template <class View>
-void fitColumns(View& view, std::initializer_list<int> columns) {
+void fitColumn(View& view, int column, int mostCharacters) {
+  view.resizeColumnToContents(column);
   const int most = mostCharacters * view.fontMetrics().averageCharWidth();
-  for (const int column : columns) {
-    view.resizeColumnToContents(column);
-    view.setColumnWidth(column, std::min(view.columnWidth(column), most));
-  }
+  view.setColumnWidth(column, std::min(view.columnWidth(column), most));
 }
 
 QString factsText(const HardwareProfile& profile) {
@@ -125,6 +123,10 @@ HardwarePage::HardwarePage(MachineFunction lookFunction, LoadSource load, LiveRu
 
   connect(m_again, &QPushButton::clicked, this, &HardwarePage::look);
   connect(&m_meter, &MachineMeter::looked, m_board, &MeterBoard::showLoad);
+  connect(m_topology, &QAbstractItemModel::modelReset, this, [this] {
+    m_tree->expandAll();
+    fitColumn(*m_tree, TopologyModel::Name, mostOfTree);
+  });
   connect(m_measure, &MeasurePanel::measured, this, [this] {
     look();
     Q_EMIT measured();
@@ -200,8 +202,6 @@ void HardwarePage::look() {
 void HardwarePage::showLook(const MachineLook& look) {
   m_again->setEnabled(true);
   const bool first = !m_look;
-  // Whoever reads the tree finds it as it was, unless the machine is another.
-  const bool others = first || m_look->topology != look.topology;
   m_look = look;
   const HardwareProfile& profile = look.profile;
   m_name->setText(profile.host.empty() ? tr("This machine") : toQt(profile.host));
@@ -213,13 +213,12 @@ void HardwarePage::showLook(const MachineLook& look) {
   m_board->setProfile(profile);
   if (isVisible() && m_board->gpus() != before) m_meter.start(m_board->gpus());
   m_measure->setLook(look);
-  if (others) {
-    m_topology->setTopology(look.topology, profile);
-    m_tree->expandAll();
-    fitColumns(*m_tree, {TopologyModel::Name});
-  }
+  m_topology->setTopology(look.topology, profile);
   m_rates->setProfile(profile);
-  if (first) fitColumns(*m_table, {RateModel::Subject, RateModel::Figure, RateModel::Value});
+  if (first) {
+    fitColumn(*m_table, RateModel::Subject, mostOfTable);
+    for (const int column : {RateModel::Figure, RateModel::Value}) m_table->resizeColumnToContents(column);
+  }
   m_ratesSummary->setText(
       tr("%1 of %2 figures were measured on this machine.").arg(m_rates->measured()).arg(m_rates->rowCount()));
 }

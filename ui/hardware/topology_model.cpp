@@ -7,9 +7,23 @@ namespace millrace::ui {
 TopologyModel::TopologyModel(QObject* parent) : QAbstractItemModel(parent) {}
 
 void TopologyModel::setTopology(const TopologyNode& root, const HardwareProfile& profile) {
+  if (m_root && m_topology == root) return refresh(index(0, Name), root, profile);
   beginResetModel();
+  m_topology = root;
   m_root = entryOf(root, profile);
   endResetModel();
+}
+
+void TopologyModel::refresh(const QModelIndex& index, const TopologyNode& node, const HardwareProfile& profile) {
+  Entry& shown = *entry(index);
+  QString name = nodeName(node, profile), detail = nodeDetail(node, profile);
+  if (shown.name != name || shown.detail != detail) {
+    shown.name = std::move(name);
+    shown.detail = std::move(detail);
+    Q_EMIT dataChanged(index, index.siblingAtColumn(Detail));
+  }
+  for (std::size_t i = 0; i < node.children.size(); ++i)
+    refresh(this->index(static_cast<int>(i), Name, index), node.children[i], profile);
 }
 
 std::unique_ptr<TopologyModel::Entry> TopologyModel::entryOf(const TopologyNode& node, const HardwareProfile& profile) {

@@ -19,6 +19,7 @@ class TopologyModel final : public QAbstractItemModel {
 
   explicit TopologyModel(QObject* parent = nullptr);
 
+  /// Of the same machine once more only what is known of its parts is told anew: what is open in a view stays open.
   void setTopology(const TopologyNode& root, const HardwareProfile& profile);
 
   QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
@@ -37,8 +38,11 @@ class TopologyModel final : public QAbstractItemModel {
   };
 
   static std::unique_ptr<Entry> entryOf(const TopologyNode& node, const HardwareProfile& profile);
+  /// The same parts, with what is known of them now.
+  void refresh(const QModelIndex& index, const TopologyNode& node, const HardwareProfile& profile);
   static Entry* entry(const QModelIndex& index) { return static_cast<Entry*>(index.internalPointer()); }
 
+  TopologyNode m_topology;
   std::unique_ptr<Entry> m_root; ///< null: nothing is known yet
 };
 

@@ -270,7 +270,6 @@ void PlaygroundPage::generate() {
 void PlaygroundPage::ask() {
   const QString message = m_message->toPlainText();
   m_turns.push_back({"user", message.toStdString()});
-  m_message->clear();
   m_conversation->addProminent(m_turns.size() > 1 ? tr("\n\nYou\n") : tr("You\n"));
   m_conversation->add(message);
   m_conversation->addProminent(tr("\n\nModel\n"));
@@ -280,6 +279,7 @@ void PlaygroundPage::ask() {
     question.messages.push_back({"system", system.toStdString()});
   question.messages.insert(question.messages.end(), m_turns.begin(), m_turns.end());
   m_model.answer(question, m_sampling->options());
+  m_message->clear(); // once Stop has the focus that Generate had
 }
 
 void PlaygroundPage::take(const QString& text, qint64 tokens) {

@@ -6,6 +6,7 @@
 
 #include <QAbstractItemModelTester>
 #include <QLocale>
+#include <QSignalSpy>
 #include <QtTest>
 
 using namespace millrace;
@@ -62,7 +63,17 @@ class TestMachineModels : public QObject {
     const QModelIndex files = find(model, "/mnt/nvme");
     QCOMPARE(files.parent().data().toString(), QString("Disk nvme0n1"));
     QCOMPARE(detail(files), QString("6.25 TiB of 6.84 TiB free, xfs, NVMe"));
+    // Once more, with less room: nothing moves.
+    MachineLook later = gpuMachine();
+    later.profile.disks[1].free = 100 * GiB;
+    QSignalSpy reset(&model, &QAbstractItemModel::modelReset), changed(&model, &QAbstractItemModel::dataChanged);
+    model.setTopology(later.topology, later.profile);
+    QCOMPARE(reset.count(), 0);
+    QCOMPARE(changed.count(), 1);
+    QCOMPARE(changed[0][0].toModelIndex(), files);
+    QCOMPARE(detail(files), QString("100 GiB of 6.84 TiB free, xfs, NVMe"));
     model.setTopology(plainMachine().topology, plainMachine().profile);
+    QCOMPARE(reset.count(), 1);
     QVERIFY(!find(model, "NVIDIA H200 (cuda:1)").isValid());
     QCOMPARE(model.index(0, 0).data().toString(), QString("box"));
   }

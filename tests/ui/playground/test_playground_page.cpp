@@ -193,6 +193,13 @@ class TestPlaygroundPage : public QObject {
     QTest::keyClick(message, Qt::Key_Return);
     TRY(bench.is(TextModel::State::Ready));
     QVERIFY(bench.edit("conversation")->toPlainText().startsWith(first + "\n\nYou\nReally?\n\nModel\n"));
+    // By the button: the focus comes back to where the next message is typed.
+    QTest::keyClicks(message, "Truly?");
+    bench.button("generateButton")->setFocus();
+    QTest::keyClick(bench.button("generateButton"), Qt::Key_Space);
+    QVERIFY(bench.button("stopGenerating")->hasFocus());
+    TRY(bench.is(TextModel::State::Ready));
+    QVERIFY(message->hasFocus());
     // A template that the model does not have: the message is there to be sent again, and the reason is told.
     bench.find<QComboBox>("chatTemplate")->setCurrentIndex(0);
     QTest::keyClicks(message, "And now?");
