@@ -268,7 +268,7 @@ void ProjectDocument::replace(std::string text) {
 
 void ProjectDocument::announce(const Title& before) {
   const Title now = title();
-  if (now.path != before.path || now.name != before.name) Q_EMIT titleChanged();
+  if (now.path != before.path || now.name != before.name || now.readOnly != before.readOnly) Q_EMIT titleChanged();
   if (now.dirty != before.dirty) Q_EMIT dirtyChanged(now.dirty);
 }
 

@@ -81,7 +81,7 @@ class ProjectDocument : public QObject {
   /// The text, and with it values.
   void changed();
   void dirtyChanged(bool dirty);
-  /// File path or name.
+  /// File path, name or isReadOnly().
   void titleChanged();
   /// The text was checked; see error(). key and message are empty when it is valid.
   void validated(bool valid, const QString& key, const QString& message);

@@ -158,10 +158,14 @@ class TestProjectLock : public QObject {
     document.save();
     TRY(saved.count() == 2);
     // Once the other is done, it can be opened for changes.
+    document.load(m_project, ProjectDocument::Access::ReadOnly);
+    TRY(loaded.count() == 2);
+    QSignalSpy title(&document, &ProjectDocument::titleChanged);
     other.end();
     document.load(m_project);
-    TRY(loaded.count() == 2);
+    TRY(loaded.count() == 3);
     QVERIFY(!document.isReadOnly() && document.filePath() == m_project);
+    QCOMPARE(title.count(), 1);
   }
 
   /// Save asks for another name.

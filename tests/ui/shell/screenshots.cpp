@@ -23,6 +23,7 @@
 #include <QDialog>
 #include <QLabel>
 #include <QListWidget>
+#include <QMessageBox>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QSettings>
@@ -379,6 +380,14 @@ void windowStates(Album& album, const QString& theme, Theme& colors, const QStri
   window.findChild<ProjectForm*>()->reveal("data.sources");
   album.take(window, theme + "-configure-changed-no-data");
   takeNarrow("-configure-changed-no-data-narrow");
+  Q_EMIT window.document().openElsewhere("/home/ann/" + longName + ".json", {1234, "millrace-workbench", "box"});
+  auto* question = window.findChild<QMessageBox*>("openElsewhereQuestion");
+  album.take(*question, theme + "-open-elsewhere");
+  question->done(QMessageBox::Cancel);
+  window.document().load(file, ProjectDocument::Access::ReadOnly);
+  QTest::qWait(1000);
+  takeNarrow("-configure-read-only-narrow");
+  album.take(window, theme + "-configure-read-only");
   window.document().startNew({});
 }
 
