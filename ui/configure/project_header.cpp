@@ -89,10 +89,9 @@ void ProjectHeader::setStartEnabled(bool enabled, const QString& why) {
 void ProjectHeader::showTitle() {
   m_name->setText(m_document.name());
   const QString path = m_document.filePath();
-  m_path->setText(path.isEmpty() ? tr("in no file yet")
-                  : m_document.isReadOnly()
-                      ? tr("%1 (open in another program: to be saved under another name)").arg(path)
-                      : path);
+  m_path->setText(path.isEmpty()            ? tr("in no file yet")
+                  : m_document.isReadOnly() ? tr("Read-only: %1").arg(path)
+                                            : path);
   m_dirty->setVisible(m_document.isDirty());
   m_save->setEnabled(m_document.isDirty() || m_document.filePath().isEmpty());
 }

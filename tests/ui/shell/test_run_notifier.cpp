@@ -3,8 +3,8 @@
 #include "train/run_session.h"
 #include "ui/train/scripted_feed.h"
 
-#include <QDBusMessage>
 #include <QDBusError>
+#include <QDBusMessage>
 #include <QDBusPendingCall>
 #include <QDateTime>
 #include <QProcess>
