@@ -67,7 +67,7 @@ struct TextGenerator::Implementation {
     shape.cacheTokens = options.context > 0 ? limit : std::min(limit, (tokens + 63) / 64 * 64);
     shape.context = std::min(options.prefill, shape.cacheTokens);
     shape.headChunk = 1;
-    MILLRACE_TRY(engine, InferenceEngine::create(source, options.compute, shape));
+    MILLRACE_TRY(engine, InferenceEngine::create(source, options.compute, shape, options.loading));
     return {};
   }
 
@@ -101,6 +101,21 @@ const Path& TextGenerator::folder() const {
   return m_implementation->source.folder();
 }
 
+std::optional<std::int64_t> TextGenerator::step() const {
+  return m_implementation->source.step();
+}
+
+std::int64_t TextGenerator::contextLimit() const {
+  return m_implementation->limit;
+}
+
+GeneratorMemory TextGenerator::memory() const {
+  if (!m_implementation->engine) return {};
+  InferenceEngine& engine = *m_implementation->engine;
+  const MemoryPlan& plan = engine.runner().plan();
+  return {engine.device().name(), plan.total(MemoryTier::Device), plan.total(MemoryTier::Host), plan.shape.cacheTokens};
+}
+
 Result<TextGenerator> TextGenerator::open(FileSystem& files, const ModelChoice& choice,
                                           const GenerateOptions& options) {
   if (options.context < 0) return badInput(fmt::format("context is {}, expected 0 or more", options.context));
@@ -117,7 +132,8 @@ Result<TextGenerator> TextGenerator::open(FileSystem& files, const ModelChoice& 
 }
 
 Result<GeneratedText> TextGenerator::generate(std::string_view prompt, const SamplingOptions& options,
-                                              const std::function<bool(std::string_view)>& piece) {
+                                              const std::function<bool(std::string_view)>& piece,
+                                              const std::function<bool(std::int64_t)>& counted) {
   Implementation& self = *m_implementation;
   if (options.tokens < 1) return badInput(fmt::format("tokens is {}, expected 1 or more", options.tokens));
   GenerationRequest request;
@@ -140,6 +156,7 @@ Result<GeneratedText> TextGenerator::generate(std::string_view prompt, const Sam
       if (const auto id = self.tokenizer.idOf(text); id && self.tokenizer.isSpecial(*id)) endTokens.push_back(*id);
     request.endTokens = endTokens;
     request.seed = options.seed;
+    if (counted) request.betweenParts = [&] { return counted(0); };
     GeneratedText generated;
     TextStream stream(self.tokenizer, true);
     stream.begin(ids);
@@ -148,8 +165,12 @@ Result<GeneratedText> TextGenerator::generate(std::string_view prompt, const Sam
       return (text.empty() || !piece || piece(text)) && !stops.found();
     };
     Generator generator(self.engine->runner());
-    MILLRACE_TRY(const GenerationResult result,
-                 generator.generate(request, [&](std::int32_t token) { return emit(stops.push(stream.push(token))); }));
+    std::int64_t tokens = 0;
+    const auto take = [&](std::int32_t token) {
+      const bool goOn = emit(stops.push(stream.push(token)));
+      return (!counted || counted(++tokens)) && goOn;
+    };
+    MILLRACE_TRY(const GenerationResult result, generator.generate(request, take));
     if (!stops.found()) (void)emit(stops.push(stream.finish()));
     if (!stops.found()) (void)emit(stops.finish());
     generated.promptTokens = length;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 namespace millrace {
 
@@ -30,8 +31,23 @@ Result<std::unique_ptr<Device>> openDevice(const ComputeLimits& limits, ThreadPo
   return openChosen(limits.choice, limits.profile, pool, deviceLimit, hostLimit);
 }
 
+namespace {
+
+/// The values, counted as they are read.
+BlockValues counted(BlockValues values, std::int64_t total, const InferenceEngine::Loading& loading) {
+  if (!loading) return values;
+  return [values = std::move(values), total, loading,
+          done = std::int64_t{0}](const BlockSpec& block, std::int64_t first, std::span<float> into) mutable -> Status {
+    if (!loading(done, total)) return failure(ErrorKind::Interrupted, "reading the model was given up");
+    done += static_cast<std::int64_t>(into.size());
+    return values(block, first, into);
+  };
+}
+
+} // namespace
+
 Result<InferenceEngine> InferenceEngine::create(const SavedModel& source, const ComputeOptions& options,
-                                                const Shape& shape) {
+                                                const Shape& shape, const Loading& loading) {
   MILLRACE_TRY(const ComputeLimits limits, computeLimits(options));
   PlanRequest request;
   request.shape.rows = shape.rows;
@@ -56,7 +72,11 @@ Result<InferenceEngine> InferenceEngine::create(const SavedModel& source, const 
   MILLRACE_TRY(engine.m_device,
                openDevice(limits, *engine.m_pool, plan.total(MemoryTier::Device), plan.total(MemoryTier::Host)));
   MILLRACE_TRY(engine.m_runner, ForwardRunner::create(*engine.m_device, *engine.m_pool, source.spec(), plan));
-  MILLRACE_CHECK(loadWeights(engine.m_runner->store(), *engine.m_runner->streams().copyIn, source.blockValues()));
+  TensorStore& store = engine.m_runner->store();
+  std::int64_t parameters = 0;
+  for (const BlockSpec& block : store.blocks()) parameters += block.elements;
+  MILLRACE_CHECK(
+      loadWeights(store, *engine.m_runner->streams().copyIn, counted(source.blockValues(), parameters, loading)));
   return engine;
 }
 

@@ -7,6 +7,7 @@
 #include "run/device_choice.h"
 #include "train/forward_runner.h"
 
+#include <functional>
 #include <memory>
 
 namespace millrace {
@@ -20,8 +21,12 @@ class InferenceEngine {
     std::int64_t headChunk = 256;
   };
 
+  /// Told how many parameters of how many are read; false gives up with Interrupted.
+  using Loading = std::function<bool(std::int64_t done, std::int64_t total)>;
+
   /// Plans, allocates and loads. DoesNotFit says what is needed: layers stream through what the device limit allows.
-  static Result<InferenceEngine> create(const SavedModel& source, const ComputeOptions& options, const Shape& shape);
+  static Result<InferenceEngine> create(const SavedModel& source, const ComputeOptions& options, const Shape& shape,
+                                        const Loading& loading = {});
 
   ForwardRunner& runner() { return *m_runner; }
   ThreadPool& pool() { return *m_pool; }

@@ -1,29 +1,15 @@
 #include "hardware/topology.h"
 
+#include "hardware/hwloc_topology.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <hwloc.h>
-#include <memory>
 #include <sys/utsname.h>
 
 namespace millrace {
 
 namespace {
-
-struct TopologyDestroyer {
-  void operator()(hwloc_topology* topology) const noexcept { hwloc_topology_destroy(topology); }
-};
-using Topology = std::unique_ptr<hwloc_topology, TopologyDestroyer>;
-
-Topology loadTopology(const Path& xml) {
-  hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0) return nullptr;
-  Topology topology(raw);
-  if (!xml.empty() && hwloc_topology_set_xml(raw, xml.c_str()) != 0) return nullptr;
-  if (hwloc_topology_load(raw) != 0) return nullptr;
-  return topology;
-}
 
 int countOf(hwloc_topology_t topology, hwloc_obj_type_t type) {
   return std::max(hwloc_get_nbobjs_by_type(topology, type), 0);

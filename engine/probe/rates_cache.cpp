@@ -112,6 +112,16 @@ CachedRates cachedRates(FileSystem& files, const Path& cache, const MachineKey& 
   return cached;
 }
 
+std::vector<MachineKey> cachedMachines(FileSystem& files, const Path& cache) {
+  std::vector<MachineKey> machines;
+  if (cache.empty() || !files.exists(cache)) return machines;
+  const auto entries = readEntries(files, cache);
+  if (!entries) return machines;
+  for (const Json& entry : *entries)
+    if (auto report = ratesFromJson(entry, cache.string())) machines.push_back(std::move(report->machine));
+  return machines;
+}
+
 Result<std::string> cacheRates(FileSystem& files, const Path& cache, const ProbeReport& report) {
   if (cache.empty()) return noCache;
   std::string notice;

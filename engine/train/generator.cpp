@@ -12,7 +12,8 @@ std::int64_t Generator::capacity() const {
   return m_runner.spec().learnedPositions ? std::min(planned, m_runner.spec().maxPositions) : planned;
 }
 
-std::vector<float> Generator::logitsAfter(std::span<const std::int32_t> sequence) {
+std::vector<float> Generator::logitsAfter(std::span<const std::int32_t> sequence,
+                                          const std::function<bool()>& betweenParts) {
   const RunShape& shape = m_runner.shape();
   if (shape.cacheTokens == 0) return m_runner.nextLogits(sequence);
   std::vector<float> logits;
@@ -22,6 +23,7 @@ std::vector<float> Generator::logitsAfter(std::span<const std::int32_t> sequence
     logits = m_runner.nextLogitsCached(
         sequence.subspan(static_cast<std::size_t>(m_cached), static_cast<std::size_t>(count)), m_cached);
     m_cached += count;
+    if (m_cached < length && betweenParts && !betweenParts()) return {};
   }
   return logits;
 }
@@ -58,7 +60,9 @@ Result<GenerationResult> Generator::generate(const GenerationRequest& request,
   };
   while (result.tokens < request.tokens) {
     if (static_cast<std::int64_t>(sequence.size()) >= capacity()) return ended(GenerationEnd::ContextFull);
-    MILLRACE_TRY(const std::int32_t next, sampler.sample(logitsAfter(sequence)));
+    const std::vector<float> logits = logitsAfter(sequence, request.betweenParts);
+    if (logits.empty()) return ended(GenerationEnd::Stopped);
+    MILLRACE_TRY(const std::int32_t next, sampler.sample(logits));
     if (result.tokens == 0) first = Clock::now();
     if (std::find(request.endTokens.begin(), request.endTokens.end(), next) != request.endTokens.end())
       return ended(GenerationEnd::EndOfText);

@@ -24,6 +24,8 @@ struct GenerationRequest {
   std::span<const std::int32_t> endTokens;
   SamplerOptions sampling;
   std::uint64_t seed = 0;
+  /// Called between the parts in which a prompt is computed with a cache; false stops.
+  std::function<bool()> betweenParts = {};
 };
 
 struct GenerationResult {
@@ -46,7 +48,8 @@ class Generator {
   Result<GenerationResult> generate(const GenerationRequest& request, const std::function<bool(std::int32_t)>& token);
 
  private:
-  std::vector<float> logitsAfter(std::span<const std::int32_t> sequence);
+  /// Empty where betweenParts stopped it.
+  std::vector<float> logitsAfter(std::span<const std::int32_t> sequence, const std::function<bool()>& betweenParts);
 
   ForwardRunner& m_runner;
   std::int64_t m_cached = 0; ///< tokens of the running sequence whose keys and values are in the cache

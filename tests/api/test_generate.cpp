@@ -37,6 +37,8 @@ class TestGenerate : public QObject {
   void seeds();
   void pieces();
   void ends();
+  void loadingIsTold();
+  void tokensAreCounted();
   void stopTexts();
   void endsOfTheGenerationSettings();
   void wholePrompts();
@@ -230,6 +232,70 @@ void TestGenerate::ends() {
   for (int id = 31; id <= 90; ++id) letters.push_back(id);
   QVERIFY(endedWith(special) > usual + 5);
   QCOMPARE(endedWith(letters), usual);
+}
+
+void TestGenerate::loadingIsTold() {
+  std::vector<std::int64_t> told;
+  std::int64_t whole = 0;
+  GenerateOptions options;
+  options.loading = [&](std::int64_t done, std::int64_t total) {
+    told.push_back(done);
+    whole = total;
+    return true;
+  };
+  auto generator = open(at("llama"), options);
+  QVERIFY(generator.has_value());
+  QVERIFY(told.empty()); // without a context its memory is taken with the first text
+  QCOMPARE(generator->memory().tokens, std::int64_t{0});
+  options.context = 40;
+  generator = open(at("llama"), options);
+  QVERIFY(generator.has_value());
+  QVERIFY(told.size() > 3 && told.front() == 0 && std::is_sorted(told.begin(), told.end()) && told.back() < whole);
+  QVERIFY(whole >= 3 * 64 * 64);
+  const GeneratorMemory memory = generator->memory();
+  QCOMPARE(memory.tokens, std::int64_t{40});
+  QCOMPARE(generator->contextLimit(), std::int64_t{40});
+  QVERIFY(!memory.device.empty());
+  QVERIFY(memory.deviceBytes + memory.hostBytes >= 4 * whole);
+  QVERIFY(!generator->step());
+
+  options.loading = [&](std::int64_t done, std::int64_t total) { return done < total / 2; };
+  const auto givenUp = open(at("llama"), options);
+  QVERIFY(!givenUp.has_value());
+  QCOMPARE(givenUp.error().kind, ErrorKind::Interrupted);
+}
+
+void TestGenerate::tokensAreCounted() {
+  GenerateOptions options;
+  options.prefill = 2;
+  const std::string prompt = "Water turns the wheel, 1 wheel, 2 wheels";
+  auto generator = open(at("llama"), options);
+  QVERIFY(generator.has_value());
+  const SamplingOptions sampling{20, 0.9, 0, 1, 3};
+  std::vector<std::int64_t> counts;
+  const auto count = [&](std::int64_t tokens) {
+    counts.push_back(tokens);
+    return true;
+  };
+  const auto text = generator->generate(prompt, sampling, {}, count);
+  QVERIFY(text.has_value());
+  // Zeros between the parts of the prompt, then each token.
+  const std::int64_t parts = (text->promptTokens + 1) / 2;
+  QVERIFY(parts > 2);
+  std::vector<std::int64_t> expected(static_cast<std::size_t>(parts - 1), 0);
+  for (std::int64_t i = 1; i <= text->tokens; ++i) expected.push_back(i);
+  QVERIFY(counts == expected);
+
+  const auto stoppedAt = [&](std::int64_t tokens) {
+    return generator->generate(prompt, sampling, {}, [&](std::int64_t done) { return done < tokens; });
+  };
+  const auto early = stoppedAt(0);
+  QVERIFY(early.has_value());
+  QVERIFY(early->stop == StopReason::Stopped && early->tokens == 0 && early->text.empty());
+  const auto later = stoppedAt(5);
+  QVERIFY(later.has_value());
+  QVERIFY(later->stop == StopReason::Stopped && later->tokens == 5);
+  QCOMPARE(generator->generate(prompt, sampling)->text, text->text); // and all is as before
 }
 
 /// The same text as without, up to the first of them.

@@ -128,6 +128,16 @@ class TestRatesCache : public QObject {
     QVERIFY(cacheRates(*m_files, cache, report).has_value());
     QVERIFY(sameRates(*cachedRates(*m_files, cache, key, after(0)).report, other));
     QVERIFY(sameRates(*cachedRates(*m_files, cache, report.machine, after(0)).report, report));
+    QVERIFY(cachedMachines(*m_files, cache) == (std::vector<MachineKey>{report.machine, key})); // the newest first
+  }
+
+  void whereThereIsNoCacheThereAreNoMachines() {
+    QVERIFY(cachedMachines(*m_files, cache).empty());
+    QVERIFY(cachedMachines(*m_files, {}).empty());
+    QVERIFY(cacheRates(*m_files, cache, reportOf("here")).has_value());
+    QCOMPARE(cachedMachines(*m_files, cache).size(), std::size_t{1});
+    QVERIFY(writeTextFile(*m_files, cache, "{").has_value());
+    QVERIFY(cachedMachines(*m_files, cache).empty());
   }
 
   void newRatesReplaceOldOnes() {

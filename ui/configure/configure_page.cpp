@@ -116,7 +116,7 @@ bool ConfigurePage::event(QEvent* event) {
 }
 
 void ConfigurePage::save() {
-  if (m_document.filePath().isEmpty())
+  if (m_document.filePath().isEmpty() || m_document.isReadOnly())
     chooseSaveAs();
   else
     m_document.save();
@@ -169,6 +169,10 @@ void ConfigurePage::showDataProblem(const QString& key, const QString& message) 
 void ConfigurePage::lookAgain() {
   m_document.lookAtFile();
   if (m_document.isValid()) m_data->ask(question());
+}
+
+void ConfigurePage::planAgain() {
+  if (m_document.isValid()) m_plans->ask(question());
 }
 
 void ConfigurePage::revealChange() {

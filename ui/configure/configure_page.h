@@ -36,6 +36,8 @@ class ConfigurePage : public QWidget {
   /// To the document's file, or to one that is asked for.
   void save();
   void chooseSaveAs();
+  /// What plans are predicted from has changed.
+  void planAgain();
   /// Shows what is to be decided about a file that another program has changed.
   void revealChange();
 

@@ -108,6 +108,8 @@ void ProjectDocument::startNew(std::string text) {
   ++m_projects;
   ++m_touches;
   m_filePath.clear();
+  m_lock = {};
+  m_readOnly = false;
   m_json = Json::object(); // nothing of the last project, should the text not parse
   m_savedText = text;
   replace(std::move(text));
@@ -116,28 +118,41 @@ void ProjectDocument::startNew(std::string text) {
   Q_EMIT replaced();
 }
 
-void ProjectDocument::load(const QString& path) {
+void ProjectDocument::load(const QString& path, Access access) {
+  struct Read {
+    Result<std::string> text;
+    ProjectLock lock;
+  };
   const quint64 number = ++m_loads;
   const QString absolute = QFileInfo(path).absoluteFilePath();
+  const bool locks = access == Access::Changes && !isKept(absolute);
   inBackground(
       this,
-      [absolute] {
+      [absolute, locks] {
         LocalFileSystem files;
-        return readTextFile(files, toPath(absolute), largestProject);
+        Read read{readTextFile(files, toPath(absolute), largestProject), {absolute, nullptr, std::nullopt}};
+        if (read.text && locks) read.lock = lockProject(absolute);
+        return read;
       },
-      [this, number, absolute](const Result<std::string>& text) {
+      [this, number, absolute, access, locks](const Read& read) {
         if (number != m_loads) return;
-        if (!text) {
-          Q_EMIT loadFailed(QString::fromStdString(text.error().message));
+        if (!read.text) {
+          Q_EMIT loadFailed(QString::fromStdString(read.text.error().message));
+          return;
+        }
+        if (read.lock.holder) {
+          Q_EMIT openElsewhere(absolute, *read.lock.holder);
           return;
         }
         const Title before = title();
         ++m_projects;
         ++m_touches;
         m_filePath = absolute;
+        if (locks || access == Access::ReadOnly) m_lock = read.lock;
+        m_readOnly = access == Access::ReadOnly;
         m_json = Json::object();
-        m_savedText = *text;
-        replace(*text);
+        m_savedText = *read.text;
+        replace(*read.text);
         setOnDisk({});
         announce(before);
         Q_EMIT replaced();
@@ -150,6 +165,10 @@ void ProjectDocument::save() {
     Q_EMIT saveFailed(tr("The project has no file yet: choose one with Save as"));
     return;
   }
+  if (m_readOnly) {
+    Q_EMIT saveFailed(tr("The file is open in another program: save the project under another name"));
+    return;
+  }
   write(m_filePath, m_text, m_savedText);
 }
 
@@ -159,15 +178,32 @@ void ProjectDocument::saveAs(const QString& path) {
 }
 
 void ProjectDocument::write(const QString& path, std::string text, std::optional<std::string> expected) {
+  struct Written {
+    WriteOutcome outcome;
+    ProjectLock lock;
+  };
   if (m_writing) return;
   m_writing = true;
   inBackground(
-      this, [path, text, expected = std::move(expected)] { return writeFile(path, text, expected); },
-      [this, path, text, project = m_projects](const WriteOutcome& outcome) {
+      this,
+      [path, text, expected = std::move(expected), locks = !isKept(path)] {
+        Written written;
+        if (locks) written.lock = lockProject(path);
+        if (const auto& holder = written.lock.holder)
+          written.outcome.problem = tr("%1 is open in %2: choose another name").arg(path, holderText(*holder));
+        else
+          written.outcome = writeFile(path, text, expected);
+        return written;
+      },
+      [this, path, text, project = m_projects](const Written& written) {
         m_writing = false;
         ++m_touches;
         if (project != m_projects) return; // it was the last one's
-        if (outcome.problem.isEmpty()) return finishWrite(path, text);
+        const WriteOutcome& outcome = written.outcome;
+        if (outcome.problem.isEmpty()) {
+          if (!isKept(path)) m_lock = written.lock;
+          return finishWrite(path, text);
+        }
         if (outcome.others) setOnDisk(outcome.others);
         Q_EMIT saveFailed(outcome.problem);
       });
@@ -178,6 +214,7 @@ void ProjectDocument::finishWrite(const QString& path, const std::string& text) 
   std::string current = movedText(m_text, folder(), QFileInfo(path).absolutePath());
   const bool moved = m_filePath != path;
   m_filePath = path;
+  m_readOnly = false;
   m_savedText = text;
   if (moved) replace(std::move(current)); // checked anew: messages name the file
   setOnDisk({});
@@ -231,7 +268,7 @@ void ProjectDocument::replace(std::string text) {
 
 void ProjectDocument::announce(const Title& before) {
   const Title now = title();
-  if (now.path != before.path || now.name != before.name) Q_EMIT titleChanged();
+  if (now.path != before.path || now.name != before.name || now.readOnly != before.readOnly) Q_EMIT titleChanged();
   if (now.dirty != before.dirty) Q_EMIT dirtyChanged(now.dirty);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "configure/json_text.h"
+#include "configure/project_lock.h"
 #include "engine/plan.h"
 #include "engine/project_file.h"
 
@@ -32,6 +33,8 @@ class ProjectDocument : public QObject {
   /// What relative paths are relative to.
   QString folder() const;
   bool isDirty() const { return m_text != m_savedText; }
+  /// The file is another program's to change: save() fails, and saveAs() to another one ends this.
+  bool isReadOnly() const { return m_readOnly; }
 
   /// Whether another program has changed the file since it was read or written here, as far as was looked.
   bool isChangedOnDisk() const { return m_othersText.has_value(); }
@@ -60,8 +63,10 @@ class ProjectDocument : public QObject {
 
   /// Begins anew with a text that is in no file; empty: with a project that lacks its model, data and length.
   void startNew(std::string text);
-  /// Reads a file; then loaded(), or loadFailed() with everything as it was.
-  void load(const QString& path);
+  /// For changes, or only to look and to save under another name.
+  enum class Access { Changes, ReadOnly };
+  /// Reads a file; then loaded(), or loadFailed() or openElsewhere() with everything as it was.
+  void load(const QString& path, Access access = Access::Changes);
   /// Writes to the document's file; then saved() or saveFailed(). Fails when another program has changed the file
   /// since. Edits made meanwhile stay unsaved; while a file is written no other write begins.
   void save();
@@ -76,7 +81,7 @@ class ProjectDocument : public QObject {
   /// The text, and with it values.
   void changed();
   void dirtyChanged(bool dirty);
-  /// File path or name.
+  /// File path, name or isReadOnly().
   void titleChanged();
   /// The text was checked; see error(). key and message are empty when it is valid.
   void validated(bool valid, const QString& key, const QString& message);
@@ -84,6 +89,8 @@ class ProjectDocument : public QObject {
   void replaced();
   void loaded();
   void loadFailed(const QString& message);
+  /// The file is open for changes in another program.
+  void openElsewhere(const QString& path, const millrace::ui::ProjectHolder& holder);
   void saved();
   /// isChangedOnDisk() where that is the reason.
   void saveFailed(const QString& message);
@@ -94,11 +101,11 @@ class ProjectDocument : public QObject {
   /// What a change may make listeners want to know.
   struct Title {
     QString path, name;
-    bool dirty = false;
+    bool dirty = false, readOnly = false;
     bool operator==(const Title&) const = default;
   };
 
-  Title title() const { return {m_filePath, name(), isDirty()}; }
+  Title title() const { return {m_filePath, name(), isDirty(), m_readOnly}; }
   void edit(std::string text);
   void replace(std::string text);
   void announce(const Title& before);
@@ -108,8 +115,12 @@ class ProjectDocument : public QObject {
   void write(const QString& path, std::string text, std::optional<std::string> expected);
   void setOnDisk(std::optional<std::string> text);
   void finishWrite(const QString& path, const std::string& text);
+  /// Whether the lock of the file is held, or could not be had.
+  bool isKept(const QString& path) const { return !m_readOnly && !path.isEmpty() && m_lock.project == path; }
 
   QString m_filePath;
+  ProjectLock m_lock; ///< of the file
+  bool m_readOnly = false;
   std::string m_text;
   std::string m_savedText;                 ///< as it is in the file
   std::optional<std::string> m_othersText; ///< that another program put there

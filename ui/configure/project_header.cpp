@@ -88,7 +88,10 @@ void ProjectHeader::setStartEnabled(bool enabled, const QString& why) {
 
 void ProjectHeader::showTitle() {
   m_name->setText(m_document.name());
-  m_path->setText(m_document.filePath().isEmpty() ? tr("in no file yet") : m_document.filePath());
+  const QString path = m_document.filePath();
+  m_path->setText(path.isEmpty()            ? tr("in no file yet")
+                  : m_document.isReadOnly() ? tr("Read-only: %1").arg(path)
+                                            : path);
   m_dirty->setVisible(m_document.isDirty());
   m_save->setEnabled(m_document.isDirty() || m_document.filePath().isEmpty());
 }

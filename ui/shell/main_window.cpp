@@ -4,12 +4,16 @@
 #include "bridge/text.h"
 #include "configure/configure_page.h"
 #include "configure/project_document.h"
+#include "configure/project_paths.h"
 #include "engine/runs.h"
+#include "hardware/hardware_page.h"
+#include "playground/playground_page.h"
 #include "runs/run_history.h"
 #include "runs/run_queue.h"
 #include "runs/runs_page.h"
 #include "shell/places.h"
 #include "shell/queue_runner.h"
+#include "shell/run_notifier.h"
 #include "shell/start_page.h"
 #include "style/icons.h"
 #include "train/run_session.h"
@@ -52,6 +56,7 @@ MainWindow::MainWindow(Theme& theme, QSettings& settings, const QString& cacheFo
       m_settings(settings),
       m_document(new ProjectDocument(this)),
       m_runs(new RunControl(cacheFolder, this)),
+      m_notifier(new RunNotifier(*this, QDBusConnection::sessionBus(), this)),
       m_recentProjects(settings, QStringLiteral("recent/projects")),
       m_recentRuns(settings, QStringLiteral("recent/runs")),
       m_pages(new QStackedWidget),
@@ -61,6 +66,8 @@ MainWindow::MainWindow(Theme& theme, QSettings& settings, const QString& cacheFo
       m_history(new RunHistory(settings, this)),
       m_queue(new RunQueue(queueFile(), this)),
       m_runsPage(new RunsPage(*m_history, *m_queue, cacheFolder)),
+      m_hardware(new HardwarePage),
+      m_playground(new PlaygroundPage),
       m_pageActions(new QActionGroup(this)) {
   setWindowIcon(QIcon(QStringLiteral(":/icons/millrace.svg")));
   setCentralWidget(m_pages);
@@ -75,6 +82,8 @@ MainWindow::MainWindow(Theme& theme, QSettings& settings, const QString& cacheFo
   bar->addAction(addPage(m_configure, tr("&Configure"), QStringLiteral("configure")));
   bar->addAction(addPage(m_train, tr("&Train"), QStringLiteral("chart")));
   bar->addAction(addPage(m_runsPage, tr("&Runs"), QStringLiteral("runs")));
+  bar->addAction(addPage(m_hardware, tr("&Hardware"), QStringLiteral("hardware")));
+  bar->addAction(addPage(m_playground, tr("&Playground"), QStringLiteral("playground")));
   for (QAction* action : m_pageActions->actions()) bar->widgetForAction(action)->setFocusPolicy(Qt::TabFocus);
   makeActions();
   makeMenus();
@@ -106,12 +115,13 @@ QAction* MainWindow::addPage(QWidget* page, const QString& text, const QString& 
   action->setShortcut(QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_1 + index)));
   action->setToolTip(
       tr("%1 (%2)").arg(QString(text).remove(u'&'), action->shortcut().toString(QKeySequence::NativeText)));
-  connect(action, &QAction::triggered, this, [this, index] { m_pages->setCurrentIndex(index); });
+  connect(action, &QAction::triggered, this, [this, index] { showPage(static_cast<Page>(index)); });
   return action;
 }
 
 void MainWindow::showPage(Page page) {
   const int index = static_cast<int>(page);
+  preparePage(page);
   m_pages->setCurrentIndex(index);
   m_pageActions->actions().at(index)->setChecked(true);
 }
@@ -161,7 +171,9 @@ void MainWindow::connectPages() {
     m_settingsToApply.clear();
     tell(tr("The project cannot be opened"), message);
   });
+  connect(m_document, &ProjectDocument::openElsewhere, this, &MainWindow::askAboutOpenProject);
   connect(m_configure, &ConfigurePage::startRequested, this, [this] { startRun(false); });
+  connect(m_hardware, &HardwarePage::measured, m_configure, &ConfigurePage::planAgain);
 
   connect(m_runs, &RunControl::sessionChanged, this, &MainWindow::showSession);
   connect(m_runs, &RunControl::startingChanged, this, &MainWindow::updateActions);
@@ -184,6 +196,7 @@ void MainWindow::connectPages() {
 
 void MainWindow::showSession(RunSession* session) {
   m_train->show(session);
+  m_notifier->watch(session);
   m_recentRuns.add(session->feed().place());
   m_history->remember(session->feed().place());
   connect(session, &RunSession::stateChanged, this, &MainWindow::updateActions);
@@ -201,7 +214,8 @@ void MainWindow::showSession(RunSession* session) {
 }
 
 void MainWindow::updateTitle() {
-  setWindowTitle(tr("%1[*] – Millrace").arg(m_document->name()));
+  setWindowTitle(
+      (m_document->isReadOnly() ? tr("%1[*] (read-only) – Millrace") : tr("%1[*] – Millrace")).arg(m_document->name()));
   setWindowModified(m_document->isDirty());
 }
 
@@ -320,6 +334,27 @@ void MainWindow::nameRecentProjects() {
       [this, paths](const std::vector<NamedPlace>& projects) {
         if (paths == m_recentProjects.places()) m_start->setRecentProjects(projects);
       });
+}
+
+void MainWindow::preparePage(Page page) {
+  if (page == Page::Hardware) {
+    std::vector<std::filesystem::path> directories;
+    if (const Json* named = m_document->value("memory.nvme.directories"); named && named->is_array())
+      for (const Json& each : *named)
+        if (each.is_string())
+          directories.push_back(toPath(meantPath(toQt(each.get<std::string>()), m_document->folder())));
+    m_hardware->setDirectories(std::move(directories));
+  } else if (page == Page::Playground) {
+    QStringList places;
+    const RunSession* session = m_runs->session();
+    if (session && session->feed().isLocal() && session->feed().hasFolder()) places << session->feed().place();
+    if (const Json* folder = m_document->value("model.folder"); folder && folder->is_string())
+      places << meantPath(toQt(folder->get<std::string>()), m_document->folder());
+    for (const QString& place : m_recentRuns.places())
+      if (!place.startsWith(QLatin1String("ssh://"))) places << place;
+    places.removeDuplicates();
+    m_playground->setPlaces(places);
+  }
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

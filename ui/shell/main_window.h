@@ -15,11 +15,15 @@ class QStackedWidget;
 namespace millrace::ui {
 
 class ConfigurePage;
+class HardwarePage;
+class PlaygroundPage;
 class ProjectDocument;
 class QueueRunner;
 class RunHistory;
 class RunQueue;
 class RunsPage;
+struct ProjectHolder;
+class RunNotifier;
 class StartPage;
 class Theme;
 class TrainPage;
@@ -28,7 +32,7 @@ class MainWindow final : public QMainWindow {
   Q_OBJECT
 
  public:
-  enum class Page { Start, Configure, Train, Runs };
+  enum class Page { Start, Configure, Train, Runs, Hardware, Playground };
 
   /// All must outlive the window. cacheFolder: of the charts' points.
   MainWindow(Theme& theme, QSettings& settings, const QString& cacheFolder, QWidget* parent = nullptr);
@@ -75,6 +79,8 @@ class MainWindow final : public QMainWindow {
   void queueResume(const QString& run);
   void lookForInterrupted();
   void nameRecentProjects();
+  /// Tells a page that is about to be shown what is near at hand.
+  void preparePage(Page page);
   void showSession(RunSession* session);
   void updateActions();
   void updateTitle();
@@ -82,6 +88,8 @@ class MainWindow final : public QMainWindow {
 
   /// Calls `then` once unsaved changes are saved or given up; not at all when the user turns back.
   void withSavedProject(std::function<void()> then);
+  /// Another program has the project open.
+  void askAboutOpenProject(const QString& path, const ProjectHolder& holder);
   void askAboutRun();
   void closeWhenEnded();
   void saveProject(std::function<void()> then = {});
@@ -90,6 +98,7 @@ class MainWindow final : public QMainWindow {
   QSettings& m_settings;
   ProjectDocument* m_document;
   RunControl* m_runs;
+  RunNotifier* m_notifier;
   RecentPlaces m_recentProjects;
   RecentPlaces m_recentRuns;
   QStackedWidget* m_pages;
@@ -101,6 +110,8 @@ class MainWindow final : public QMainWindow {
   RunsPage* m_runsPage;
   QueueRunner* m_queueRunner = nullptr;
   std::optional<BranchPoint> m_branch; ///< what the project that is open begins from, if anything
+  HardwarePage* m_hardware;
+  PlaygroundPage* m_playground;
   QActionGroup* m_pageActions;
   QPointer<QWidget> m_question;  ///< that is open now
   QPointer<QObject> m_afterSave; ///< waits for a save to go on with something

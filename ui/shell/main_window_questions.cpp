@@ -47,6 +47,29 @@ void MainWindow::withSavedProject(std::function<void()> then) {
   box->open();
 }
 
+void MainWindow::askAboutOpenProject(const QString& path, const ProjectHolder& holder) {
+  auto* box = new QMessageBox(QMessageBox::Question, tr("The project is open elsewhere"),
+                              tr("%1 is open in %2.").arg(path, holderText(holder)), QMessageBox::Cancel, this);
+  box->setObjectName(QStringLiteral("openElsewhereQuestion"));
+  box->setTextFormat(Qt::PlainText);
+  box->setInformativeText(tr("Changes to it are made there. Here it can be looked at, trained from, and saved under "
+                             "another name."));
+  box->setAttribute(Qt::WA_DeleteOnClose);
+  QPushButton* look = box->addButton(tr("Open &read-only"), QMessageBox::AcceptRole);
+  look->setObjectName(QStringLiteral("openReadOnly"));
+  QPushButton* another = box->addButton(tr("Open &another…"), QMessageBox::ActionRole);
+  another->setObjectName(QStringLiteral("openAnother"));
+  box->button(QMessageBox::Cancel)->setText(tr("&Cancel"));
+  box->setDefaultButton(look);
+  connect(look, &QPushButton::clicked, this,
+          [this, path] { m_document->load(path, ProjectDocument::Access::ReadOnly); });
+  connect(another, &QPushButton::clicked, this, &MainWindow::chooseProject);
+  // Changes that were to be made to it are none to another one's.
+  for (QAbstractButton* button : {static_cast<QAbstractButton*>(another), box->button(QMessageBox::Cancel)})
+    connect(button, &QAbstractButton::clicked, this, [this] { m_settingsToApply.clear(); });
+  box->open();
+}
+
 void MainWindow::askAboutRun() {
   if (m_question) return m_question->raise();
   auto* box =

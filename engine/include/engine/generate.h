@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,16 @@ struct GenerateOptions {
   /// generation asks for; memory is then taken with the first one, and anew when a later one needs more.
   std::int64_t context = 0;
   std::int64_t prefill = 128; ///< tokens of the prompt that are computed at once
+  /// Told on the calling thread while weights are read, in parameters; false gives up with Interrupted.
+  std::function<bool(std::int64_t done, std::int64_t total)> loading = {};
+};
+
+/// What an open model has taken. All zero before its weights are read.
+struct GeneratorMemory {
+  std::string device;      ///< that computes: "cpu", "NVIDIA H200"
+  Bytes deviceBytes = 0;   ///< of the device's memory: on the CPU a part of the host's
+  Bytes hostBytes = 0;     ///< besides
+  std::int64_t tokens = 0; ///< that there is room for, prompt and continuation together
 };
 
 struct SamplingOptions {
@@ -57,7 +68,7 @@ struct GeneratedText {
 /// One thread at a time.
 class TextGenerator {
  public:
-  /// Errors: BadInput for what is no usable model with a tokenizer; DoesNotFit.
+  /// Errors: BadInput for what is no usable model with a tokenizer; DoesNotFit; Interrupted.
   static Result<TextGenerator> open(FileSystem& files, const ModelChoice& choice, const GenerateOptions& options);
   ~TextGenerator();
   TextGenerator(TextGenerator&&) noexcept;
@@ -66,15 +77,22 @@ class TextGenerator {
   /// Continues the prompt; an empty one begins a text (with the tokenizer's begin-of-text token, else its end-of-text
   /// token). The same model, options, threads or not, and seed give the same text. piece: text as it becomes certain
   /// (what may be the beginning of a stop text waits), valid UTF-8 each, all together the result's text; false stops.
+  /// counted: new tokens so far, after each of them and, with 0, between the parts of the prompt; false stops.
   /// Errors: BadInput for options out of range and for a prompt that is longer than the context; Failed when the
   /// model's output is not finite.
   Result<GeneratedText> generate(std::string_view prompt, const SamplingOptions& options,
-                                 const std::function<bool(std::string_view)>& piece = {});
+                                 const std::function<bool(std::string_view)>& piece = {},
+                                 const std::function<bool(std::int64_t)>& counted = {});
 
   /// What is worth telling about the model that was opened.
   const std::vector<std::string>& warnings() const;
   /// The folder that the weights come from.
   const Path& folder() const;
+  /// Of a checkpoint: the step that it was saved after.
+  std::optional<std::int64_t> step() const;
+  /// Tokens that prompt and continuation may have together.
+  std::int64_t contextLimit() const;
+  GeneratorMemory memory() const;
 
  private:
   struct Implementation;

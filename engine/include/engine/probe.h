@@ -99,6 +99,9 @@ struct CachedRates {
 CachedRates cachedRates(FileSystem& files, const Path& cache, const MachineKey& machine,
                         WallTime now = std::chrono::system_clock::now());
 
+/// Whose rates the cache has, the newest first; none where there is no whole cache.
+std::vector<MachineKey> cachedMachines(FileSystem& files, const Path& cache);
+
 /// Puts a report into the cache in place of the machine's earlier one, of which the other disks stay and the figures
 /// that were not measured again, with their dates; other machines' entries stay. Written aside and renamed. The text
 /// says what else a person should know: that a file that is no cache was kept aside as FILE.bad, or that no cache is

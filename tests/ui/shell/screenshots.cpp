@@ -1,18 +1,23 @@
 // Draws every page and state of the window into a folder, for people to look at: light and dark, at the scale that
-// QT_SCALE_FACTOR says.   ui_screenshots FOLDER [runs], with which only the Runs page is drawn
+// QT_SCALE_FACTOR says.   ui_screenshots FOLDER [PART...]   parts: train, runs, hardware, playground, window; default:
+// all
 #include "app/program.h"
 #include "bridge/text.h"
 #include "configure/configure_page.h"
 #include "configure/form_section.h"
 #include "configure/project_document.h"
 #include "configure/project_form.h"
+#include "hardware/hardware_page.h"
+#include "playground/playground_page.h"
 #include "shell/can_i_train.h"
 #include "shell/main_window.h"
 #include "shell/start_page.h"
 #include "style/theme.h"
+#include "support/model_folder.h"
 #include "train/charts_panel.h"
 #include "train/run_session.h"
 #include "train/train_page.h"
+#include "ui/hardware/machines.h"
 #include "ui/shell/runs_screenshots.h"
 #include "ui/train/scripted_feed.h"
 
@@ -21,8 +26,11 @@
 #include <QDialog>
 #include <QLabel>
 #include <QListWidget>
+#include <QMessageBox>
+#include <QPlainTextEdit>
 #include <QPushButton>
 #include <QSettings>
+#include <QSpinBox>
 #include <QTabWidget>
 #include <QTest>
 #include <cmath>
@@ -42,6 +50,9 @@ class Album {
 
   void take(QWidget& widget, const QString& name) {
     QTest::qWait(400); // charts and plans have timers and threads of their own
+    takeNow(widget, name);
+  }
+  void takeNow(QWidget& widget, const QString& name) {
     if (!widget.grab().save(QStringLiteral("%1/%2.png").arg(m_folder, name)))
       qFatal("%s cannot be written", qPrintable(name));
   }
@@ -201,6 +212,113 @@ void trainStates(Album& album, const QString& theme) {
   }
 }
 
+void takeInSizes(Album& album, QWidget& page, const QString& name) {
+  const QSize before = page.size();
+  album.take(page, name);
+  page.resize(720, 550); // what a window of 800x600 leaves
+  album.take(page, name + "-narrow-800");
+  page.resize(560, 430);
+  album.take(page, name + "-narrow-640");
+  page.resize(before);
+}
+
+void hardwareStates(Album& album, const QString& theme) {
+  const auto noRuns = [] { return std::vector<LiveRun>(); };
+  const auto shows = [&](MachineFunction look, const MachineLoad& load, LiveRunsFunction runs, auto&& taken) {
+    HardwarePage page(
+        std::move(look), [load](const auto&) { return [load] { return load; }; }, std::move(runs));
+    page.resize(1180, 820);
+    page.show();
+    QTest::qWait(300);
+    taken(page);
+  };
+  MachineLoad load = busyLoad();
+  load.gpus.clear();
+  shows([](const auto&) { return plainMachine(); }, load, noRuns,
+        [&](HardwarePage& page) { takeInSizes(album, page, theme + "-hardware-no-gpu"); });
+  shows([](const auto&) { return gpuMachine(); }, busyLoad(),
+        [] {
+          return std::vector<LiveRun>{{"goose", "/goose", true}};
+        },
+        [&](HardwarePage& page) { takeInSizes(album, page, theme + "-hardware-gpus-training"); });
+  shows(
+      [](const auto&) {
+        MachineLook look = gpuMachine(longName.toStdString());
+        look.profile.cpu.name = longName.toStdString();
+        look.profile.disks[0].folder = look.profile.disks[0].mountPoint = "/" + longName.toStdString();
+        look.notices = {"NVIDIA H200 at 0000:ab:00.0 is not used: its driver 470.82 is older than the 570.26 that this "
+                        "program needs; install a newer driver",
+                        "limit of locked memory: /proc/self/limits does not give it"};
+        return look;
+      },
+      {}, noRuns, [&](HardwarePage& page) { takeInSizes(album, page, theme + "-hardware-long-names-silent"); });
+  shows(&lookAtMachine, load, noRuns, [&](HardwarePage& page) {
+    album.take(page, theme + "-hardware-this-machine");
+    QTest::mouseClick(page.findChild<QPushButton*>("measureBegin"), Qt::LeftButton);
+    QTest::qWait(2500);
+    album.take(page, theme + "-hardware-measuring");
+    QTest::mouseClick(page.findChild<QPushButton*>("measureCancel"), Qt::LeftButton);
+    album.take(page, theme + "-hardware-giving-up");
+    if (!QTest::qWaitFor([&] { return page.findChild<QPushButton*>("measureBegin")->isVisible(); }, 60'000))
+      qFatal("measuring goes on");
+    album.take(page, theme + "-hardware-given-up");
+  });
+}
+
+void playgroundStates(Album& album, const QString& theme, const QString& folder) {
+  LocalFileSystem files;
+  const QString model = folder + "/models/goose";
+  const Path path = toPath(model);
+  valueOrThrow(files.createDirectories(path));
+  Json config = smallConfig("llama");
+  config["max_position_embeddings"] = 4096;
+  config["hidden_size"] = 256; // slow enough to be seen
+  config["intermediate_size"] = 1024;
+  config["num_hidden_layers"] = 16;
+  writeModelFolder(files, path, config);
+  PlaygroundPage page([] { return std::vector<LiveRun>{{"goose", "/goose", false}}; });
+  page.resize(1180, 820);
+  page.show();
+  album.take(page, theme + "-playground-empty");
+  const auto button = [&](const char* name) { return page.findChild<QPushButton*>(name); };
+  const auto wait = [&](TextModel::State state) {
+    if (!QTest::qWaitFor([&] { return page.model().state() == state; }, 60'000)) qFatal("the model does not come");
+  };
+  page.setPlaces({folder, model});
+  QTest::mouseClick(button("modelLoad"), Qt::LeftButton);
+  wait(TextModel::State::None);
+  takeInSizes(album, page, theme + "-playground-no-model");
+  page.findChild<QComboBox*>("modelPlace")->setEditText(model);
+  QTest::mouseClick(button("modelLoad"), Qt::LeftButton);
+  QTest::qWait(20);
+  album.takeNow(page, theme + "-playground-loading");
+  wait(TextModel::State::Ready);
+  album.take(page, theme + "-playground-loaded");
+  page.findChild<QPlainTextEdit*>("prompt")->setPlainText("The mill stands by the race. Water turns the wheel");
+  page.findChild<QSpinBox*>("mostTokens")->setValue(2000);
+  QTest::mouseClick(button("generateButton"), Qt::LeftButton);
+  QTest::qWait(400);
+  album.take(page, theme + "-playground-writing");
+  QTest::mouseClick(button("stopGenerating"), Qt::LeftButton);
+  wait(TextModel::State::Ready);
+  takeInSizes(album, page, theme + "-playground-text");
+  page.findChild<QTabWidget*>("playgroundTabs")->setCurrentIndex(1);
+  album.take(page, theme + "-playground-chat-empty");
+  page.findChild<QSpinBox*>("mostTokens")->setValue(60);
+  for (const char* message : {"Who turns the stone?", "And who turns the wheel? Say it in so many words that they "
+                                                      "fill a line of this window and go on in the next one."}) {
+    page.findChild<QPlainTextEdit*>("chatMessage")->setPlainText(message);
+    QTest::mouseClick(button("generateButton"), Qt::LeftButton);
+    wait(TextModel::State::Ready);
+  }
+  takeInSizes(album, page, theme + "-playground-chat");
+  page.findChild<QComboBox*>("chatTemplate")->setCurrentIndex(0); // that the model has not
+  page.findChild<QPlainTextEdit*>("chatMessage")->setPlainText("Well?");
+  QTest::mouseClick(button("generateButton"), Qt::LeftButton);
+  wait(TextModel::State::Ready);
+  album.take(page, theme + "-playground-chat-failed");
+}
+
 void windowStates(Album& album, const QString& theme, Theme& colors, const QString& folder) {
   QSettings settings(folder + "/settings.ini", QSettings::IniFormat);
   settings.clear();
@@ -273,6 +391,14 @@ void windowStates(Album& album, const QString& theme, Theme& colors, const QStri
   window.findChild<ProjectForm*>()->reveal("data.sources");
   album.take(window, theme + "-configure-changed-no-data");
   takeNarrow("-configure-changed-no-data-narrow");
+  Q_EMIT window.document().openElsewhere("/home/ann/" + longName + ".json", {1234, "millrace-workbench", "box"});
+  auto* question = window.findChild<QMessageBox*>("openElsewhereQuestion");
+  album.take(*question, theme + "-open-elsewhere");
+  question->done(QMessageBox::Cancel);
+  window.document().load(file, ProjectDocument::Access::ReadOnly);
+  QTest::qWait(1000);
+  takeNarrow("-configure-read-only-narrow");
+  album.take(window, theme + "-configure-read-only");
   window.document().startNew({});
 }
 
@@ -280,18 +406,21 @@ void windowStates(Album& album, const QString& theme, Theme& colors, const QStri
 
 int main(int argc, char** argv) {
   QApplication application(argc, argv);
-  if (argc < 2 || argc > 3) qFatal("ui_screenshots FOLDER [runs]");
-  const bool runsOnly = argc == 3 && QByteArray(argv[2]) == "runs";
+  if (argc < 2) qFatal("ui_screenshots FOLDER [PART...]");
   const QString folder = QString::fromLocal8Bit(argv[1]);
   QDir().mkpath(folder);
   Album album(folder);
+  const QStringList parts = QApplication::arguments().mid(2);
+  const auto wants = [&](const char* part) { return parts.isEmpty() || parts.contains(QLatin1String(part)); };
   Theme theme;
   const QString scale = QStringLiteral("-%1x").arg(qRound(application.devicePixelRatio()));
   for (const auto& [choice, name] : {std::pair{ThemeChoice::Light, "light"}, std::pair{ThemeChoice::Dark, "dark"}}) {
     theme.choose(choice);
-    runsStates([&](QWidget& widget, const QString& picture) { album.take(widget, picture); }, name + scale, folder);
-    if (runsOnly) continue;
-    trainStates(album, name + scale);
-    windowStates(album, name + scale, theme, folder);
+    if (wants("train")) trainStates(album, name + scale);
+    if (wants("runs"))
+      runsStates([&](QWidget& widget, const QString& picture) { album.take(widget, picture); }, name + scale, folder);
+    if (wants("hardware")) hardwareStates(album, name + scale);
+    if (wants("playground")) playgroundStates(album, name + scale, folder);
+    if (wants("window")) windowStates(album, name + scale, theme, folder);
   }
 }

@@ -7,8 +7,10 @@
 #include "configure/form_section.h"
 #include "configure/project_document.h"
 #include "configure/project_form.h"
+#include "configure/project_lock.h"
 #include "engine/hardware.h"
 #include "engine/runs.h"
+#include "hardware/measure_panel.h"
 #include "runs/run_history.h"
 #include "runs/run_queue.h"
 #include "shell/start_page.h"
@@ -306,9 +308,10 @@ class TestWindow : public QObject {
 
   void mnemonicsAreOfOneThingEach_data() {
     QTest::addColumn<QString>("page");
-    for (const char* page : {"start",   "interrupted", "answer",   "configure",  "wrong",        "changed", "json",
-                             "no run",  "running",     "log",      "alerts",     "paused",       "ended",   "branch",
-                             "no runs", "runs",        "gone run", "run charts", "run settings", "queue"})
+    for (const char* page :
+         {"start",    "interrupted", "answer",       "configure", "wrong",    "changed",    "json",    "no run",
+          "running",  "log",         "alerts",       "paused",    "ended",    "branch",     "no runs", "runs",
+          "gone run", "run charts",  "run settings", "queue",     "hardware", "playground", "chat"})
       QTest::newRow(page) << page;
   }
   void mnemonicsAreOfOneThingEach() {
@@ -359,6 +362,23 @@ class TestWindow : public QObject {
       if (page == "runs") QVERIFY(desk.isEnabled("resumeThisRun") && desk.isEnabled("deleteThisRun"));
       if (page == "gone run") QVERIFY(desk.isEnabled("forgetThisRun"));
       if (page == "queue") QVERIFY(desk.isEnabled("queueRetry") && desk.isEnabled("queueUp"));
+    }
+    if (page == "hardware") {
+      window.showPage(MainWindow::Page::Hardware);
+      TRY(desk.isEnabled("measureBegin") && desk.isEnabled("lookAgain"));
+    } else if (page == "playground" || page == "chat") {
+      const QString directory = folder.filePath("runs/goose-1");
+      QCOMPARE(runProgram({"train", project, "--run-dir", directory, "--set", "training.steps=5"}).code, 0);
+      window.showPage(MainWindow::Page::Playground);
+      desk.find<QComboBox>("modelPlace")->setEditText(directory);
+      desk.click("modelLoad");
+      TRY(desk.isEnabled("modelUnload"));
+      if (page == "chat") desk.find<QTabWidget>("playgroundTabs")->setCurrentIndex(1);
+      auto* input = desk.find<QPlainTextEdit>(page == "chat" ? "chatMessage" : "prompt");
+      input->setPlainText("Once");
+      desk.click("generateButton");
+      TRY(desk.isEnabled("copyAnswer"));
+      input->setPlainText("Once more"); // so that everything can be pressed
     }
     if (page == "running" || page == "log" || page == "alerts" || page == "paused" || page == "ended") {
       window.findChild<QAction*>("startAction")->trigger();
@@ -426,6 +446,41 @@ class TestWindow : public QObject {
     window.document().startNew({});
   }
 
+  /// The lock is another process's.
+  void aProjectThatIsOpenElsewhere() {
+    QTemporaryDir folder;
+    const QString project = writeTinyProject(folder.path(), "goose", 30);
+    Child other({"600"}, {}, "sleep");
+    QVERIFY(other.start());
+    writeFile(lockFileOf(project), QByteArray::number(other.process().processId()) + "\nsleep\n" +
+                                       QSysInfo::machineHostName().toUtf8() + '\n');
+    Desk desk(folder.path());
+    MainWindow& window = desk.open();
+    window.open(project, {"training.steps=77"});
+    TRY(desk.find<QMessageBox>("openElsewhereQuestion"));
+    auto* question = desk.find<QMessageBox>("openElsewhereQuestion");
+    QVERIFY(question->text().contains(QString("sleep (process %1").arg(other.process().processId())));
+    QSet<QChar> letters;
+    for (const QAbstractButton* button : question->buttons()) letters << mnemonicOf(button->text());
+    QCOMPARE(letters.size(), 3);
+    QVERIFY(!letters.contains(QChar()));
+    desk.click("openReadOnly");
+    TRY(window.document().isReadOnly() && window.document().isValid());
+    QVERIFY2(window.windowTitle().contains("read-only"), qPrintable(window.windowTitle()));
+    QVERIFY(toQt(window.document().text()).contains("77")); // as was asked for
+    window.document().startNew({});
+    window.open(project);
+    TRY(desk.find<QMessageBox>("openElsewhereQuestion"));
+    desk.find<QMessageBox>("openElsewhereQuestion")->done(QMessageBox::Cancel);
+    QVERIFY(window.document().filePath().isEmpty());
+    other.signal(SIGKILL);
+    other.wait();
+    TRY(!desk.find<QMessageBox>("openElsewhereQuestion"));
+    window.open(project); // the lock of a process that is gone
+    TRY(window.document().filePath() == project);
+    QVERIFY(!window.document().isReadOnly());
+  }
+
   void isAsSmallAsItNeedsToBe_data() {
     QTest::addColumn<int>("page");
     QTest::addColumn<QSize>("size");
@@ -433,7 +488,8 @@ class TestWindow : public QObject {
          {QSize(800, 600), QSize(800, 500), QSize(640, 480), QSize()}) // the last: as small as it goes
       for (const auto& [page, name] :
            {std::pair{MainWindow::Page::Start, "start"}, std::pair{MainWindow::Page::Configure, "configure"},
-            std::pair{MainWindow::Page::Train, "train"}, std::pair{MainWindow::Page::Runs, "runs"}})
+            std::pair{MainWindow::Page::Train, "train"}, std::pair{MainWindow::Page::Runs, "runs"},
+            std::pair{MainWindow::Page::Hardware, "hardware"}, std::pair{MainWindow::Page::Playground, "playground"}})
         (size.isValid() ? QTest::addRow("%s %dx%d", name, size.width(), size.height())
                         : QTest::addRow("%s, least", name))
             << static_cast<int>(page) << size;
@@ -523,6 +579,32 @@ class TestWindow : public QObject {
     window.document().startNew({});
   }
 
+  /// What the Hardware page has measured is what the project is planned with, at once.
+  void measuredRatesFeedThePlan() {
+    QTemporaryDir folder;
+    qputenv("XDG_CACHE_HOME", QFile::encodeName(folder.path()));
+    Desk desk(folder.path());
+    MainWindow& window = desk.open();
+    const auto textsOfThePlan = [&] {
+      QString texts;
+      for (const QLabel* label : window.findChild<ConfigurePage*>()->findChildren<QLabel*>())
+        texts += label->text() + '\n';
+      return texts;
+    };
+    window.open(writeTinyProject(folder.path(), "goose", 30));
+    TRY(textsOfThePlan().contains("assumed, from data sheets"));
+    window.showPage(MainWindow::Page::Hardware);
+    window.findChild<MeasurePanel*>()->probe().setSeconds(0.01);
+    TRY(desk.isEnabled("measureBegin"));
+    auto* device = desk.find<QComboBox>("measureDevice");
+    device->setCurrentIndex(device->findData("cpu"));
+    desk.click("measureBegin");
+    TRY(desk.isEnabled("measureBegin"));
+    TRY(textsOfThePlan().contains("measured on this machine"));
+    window.document().startNew({});
+    qunsetenv("XDG_CACHE_HOME");
+  }
+
   void thePageBarIsReachedByTab() {
     QTemporaryDir folder;
     Desk desk(folder.path());
@@ -533,7 +615,7 @@ class TestWindow : public QObject {
       QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : &window, Qt::Key_Tab);
       if (QWidget* focus = QApplication::focusWidget(); focus && bar->isAncestorOf(focus)) reached.insert(focus);
     }
-    QCOMPARE(reached.size(), 4);
+    QCOMPARE(reached.size(), 6);
     QTest::keyClick(bar->widgetForAction(bar->actions().at(1)), Qt::Key_Space);
     QVERIFY(window.page() == MainWindow::Page::Configure);
   }
