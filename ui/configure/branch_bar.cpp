@@ -13,7 +13,7 @@ BranchBar::BranchBar(QWidget* parent) : QFrame(parent), m_text(new QLabel) {
   m_text->setObjectName(QStringLiteral("branchText"));
   m_text->setWordWrap(true);
   m_text->setTextFormat(Qt::PlainText);
-  auto* drop = new QPushButton(tr("Begin ane&w instead"));
+  auto* drop = new QPushButton(tr("Begin anew &instead"));
   drop->setObjectName(QStringLiteral("dropBranch"));
   drop->setToolTip(tr("Start a run that begins as the project says, not from the checkpoint"));
   auto* image = new QLabel;

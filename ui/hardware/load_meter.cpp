@@ -12,7 +12,7 @@ namespace {
 
 constexpr int parts = 1000; ///< of a bar
 constexpr int barHeight = 8;
-constexpr const char* longest = "88.8 GiB of 88.8 GiB"; ///< that there is room for
+constexpr const char* longest = "1,023 MiB of 1,023 GiB"; ///< that there is room for
 
 } // namespace
 

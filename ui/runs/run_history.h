@@ -7,6 +7,7 @@
 #include "runs/run_entry.h"
 
 #include <QObject>
+#include <QThreadPool>
 #include <functional>
 #include <vector>
 
@@ -71,7 +72,8 @@ class RunHistory final : public QObject {
   bool m_loaded = false;
   bool m_busy = false;
   bool m_again = false;
-  quint64 m_edits = 0; ///< changes made here, which a look that began before does not know
+  quint64 m_edits = 0;   ///< changes made here, which a look that began before does not know
+  QThreadPool m_inOrder; ///< of one thread: the last word stays, and a look sees what was written before it
 };
 
 } // namespace millrace::ui

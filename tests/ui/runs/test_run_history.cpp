@@ -96,6 +96,22 @@ class TestRunHistory : public QObject {
     QCOMPARE(m_history->runs().size(), std::size_t(2));
   }
 
+  /// However quickly one follows the other, and also when nobody waits for it.
+  void theLastWordStays() {
+    write("runs/goose-1");
+    begin();
+    for (int i = 0; i <= 100; ++i)
+      m_history->setNotes(at("runs/goose-1"), {QString("tag %1").arg(i)}, QString("word %1").arg(i));
+    m_history->refresh();
+    QTRY_VERIFY(!m_history->isLooking());
+    QCOMPARE(run("runs/goose-1").notes, QString("word 100"));
+    m_history->setNotes(at("runs/goose-1"), {}, "the end");
+    m_history.reset();
+    const auto kept = readRunNotes(m_files, toPath(at("runs/goose-1")));
+    GOOD(kept);
+    QCOMPARE(kept->text, std::string("the end"));
+  }
+
   void aLostOrDamagedStoreLosesNothing_data() {
     QTest::addColumn<bool>("damaged");
     QTest::newRow("lost") << false;
@@ -111,8 +127,7 @@ class TestRunHistory : public QObject {
     m_history->setNotes(at("runs/goose-1"), {"paper"}, "the good one");
     m_history->setNotes(at("elsewhere/swan-1"), {}, "the other");
     m_history->setBaseline(at("elsewhere/swan-1"));
-    QThreadPool::globalInstance()->waitForDone();
-    m_history.reset();
+    m_history.reset(); // when all is written
     const QString file = at("data/millrace/history.db");
     if (damaged) {
       QFile database(file);
@@ -151,7 +166,7 @@ class TestRunHistory : public QObject {
     m_history->setNotes(at("runs/goose-1"), {"old"}, "kept");
     m_history->forget(at("runs/goose-1")); // it is there: nothing happens
     QCOMPARE(m_history->runs().size(), std::size_t(1));
-    QThreadPool::globalInstance()->waitForDone();
+    m_history.reset(); // when all is written
     QVERIFY(QDir(at("runs/goose-1")).removeRecursively());
     begin();
     const RunEntry gone = run("runs/goose-1");
