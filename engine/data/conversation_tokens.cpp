@@ -126,6 +126,11 @@ std::vector<std::string> ConversationTokens::marksWithoutToken() const {
     if (!m_tokenizer->idOf(mark) && std::find(marks.begin(), marks.end(), mark) == marks.end())
       marks.push_back(std::move(mark));
   }
+  // What a template writes for them where nobody names the tokens.
+  for (const auto& [mark, variable] : {std::pair{"<s>", "bos_token"}, {"</s>", "eos_token"}})
+    if (source.find(fmt::format("'{}'", mark)) != std::string_view::npos && !m_template.defaults().contains(variable) &&
+        !m_tokenizer->idOf(mark))
+      marks.emplace_back(mark);
   return marks;
 }
 

@@ -234,6 +234,7 @@ Result<std::string> trainTokenizer(FileSystem& files, ThreadPool& pool, Log& log
     now.documents += static_cast<std::int64_t>(texts.size());
     if (reading && !reading(now)) return tl::unexpected<Error>(dataInterrupted().error());
   }
+  if (now.documents == 0) return tl::unexpected<Error>(noDocuments(sources, batches.counts(), batches.otherSets()));
   return trainer.train(merging);
 }
 

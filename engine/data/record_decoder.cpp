@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 namespace millrace {
 
@@ -30,6 +31,14 @@ bool hasFieldsOf(DataFormat format, const std::map<std::string, RowField>& field
   return fields.contains("conversations") || fields.contains("messages");
 }
 
+/// Of the fields of its format, those that a row does not have.
+std::string lackedBy(const SourceFormat& how, const std::map<std::string, RowField>& fields) {
+  if (how.format == DataFormat::Alpaca)
+    for (const auto& [there, missing] : {std::pair{"instruction", "output"}, {"output", "instruction"}})
+      if (fields.contains(there)) return fmt::format("the field '{}'", missing);
+  return fieldsOf(how);
+}
+
 DecodedRecord decodeRow(const SourceFormat& how, std::string_view row) {
   const bool chat = isConversation(how.format);
   if (chat && row.size() > longestConversation)
@@ -45,7 +54,7 @@ DecodedRecord decodeRow(const SourceFormat& how, std::string_view row) {
   }
   if (chat ? !hasFieldsOf(how.format, out.fields) : !outline.hasText) {
     out.kind = DecodedRecord::Kind::NoField;
-    out.problem = fmt::format("it lacks {}", fieldsOf(how));
+    out.problem = "it lacks " + lackedBy(how, out.fields);
     return out;
   }
   out.fields.clear();

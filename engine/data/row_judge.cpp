@@ -13,15 +13,18 @@ constexpr std::size_t mostFieldsTold = 1000;
 constexpr std::size_t setsNamed = 30;
 } // namespace
 
-std::string likelySetting(const std::map<std::string, RowField>& fields) {
+std::string likelySetting(DataFormat format, const std::map<std::string, RowField>& fields) {
   const auto is = [&](const char* name, RowField::Kind kind) {
     const auto field = fields.find(name);
     return field != fields.end() && field->second.kind == kind;
   };
-  for (const auto& [field, format] : {std::pair{"messages", "messages"}, {"conversations", "sharegpt"}})
-    if (is(field, RowField::Kind::List)) return fmt::format("; set format to {}, which '{}' looks like", format, field);
+  for (const auto& [field, likely] : {std::pair{"messages", "messages"}, {"conversations", "sharegpt"}})
+    if (is(field, RowField::Kind::List)) return fmt::format("; set format to {}, which '{}' looks like", likely, field);
   if (is("instruction", RowField::Kind::Text) && is("output", RowField::Kind::Text))
     return "; set format to alpaca, which 'instruction' and 'output' look like";
+  if (fields.contains("chosen") && fields.contains("rejected"))
+    return "; 'chosen' and 'rejected' look like preferences, which are not learnt from here: to learn what was chosen, "
+           "make lines of {\"messages\": [...]} of 'chosen' alone";
   // A question with its answer: taking the longer of the two alone would be learning something else.
   using Pair = std::pair<const char*, const char*>;
   for (const auto& [asked, answered] : {Pair{"prompt", "completion"},
@@ -29,7 +32,6 @@ std::string likelySetting(const std::map<std::string, RowField>& fields) {
                                         {"instruction", "response"},
                                         {"question", "answer"},
                                         {"prompt", "chosen"},
-                                        {"chosen", "rejected"},
                                         {"input", "output"}})
     if (fields.contains(asked) && fields.contains(answered))
       return fmt::format("; '{}' and '{}' look like what is asked and answered: make lines of {{\"messages\": "
@@ -43,7 +45,9 @@ std::string likelySetting(const std::map<std::string, RowField>& fields) {
       longest = field.length;
       likely = &name;
     }
-  return likely ? fmt::format("; set text_field to '{}', which holds the most text", *likely) : std::string();
+  if (!likely) return {};
+  return fmt::format("; set {}text_field to '{}', which holds the most text",
+                     isConversation(format) ? "format to jsonl and " : "", *likely);
 }
 
 Status RowJudge::count(std::size_t file, std::int64_t line, const std::string& problem) {
@@ -64,7 +68,7 @@ Status RowJudge::noFieldError() const {
   return badInput(fmt::format("{}: none of the first {} rows has {}; the fields found are: {}{}",
                               m_sources[m_file].path.string(), m_rowsWithout, fieldsOf(m_sources[m_file].how),
                               names.empty() ? "(none)" : fmt::format("{}", fmt::join(names, ", ")),
-                              likelySetting(m_fields)));
+                              likelySetting(m_sources[m_file].how.format, m_fields)));
 }
 
 Status RowJudge::judge(std::size_t file, std::int64_t line, const DecodedRecord& record) {
@@ -87,8 +91,7 @@ Status RowJudge::judge(std::size_t file, std::int64_t line, const DecodedRecord&
   case DecodedRecord::Kind::Document:
     if (!m_fieldSeen) {
       m_fieldSeen = true;
-      for (; m_rowsWithout > 0; --m_rowsWithout)
-        MILLRACE_CHECK(count(file, m_firstLine, fmt::format("it lacks {}", fieldsOf(m_sources[file].how))));
+      for (; m_rowsWithout > 0; --m_rowsWithout) MILLRACE_CHECK(count(file, m_firstLine, m_firstProblem));
       m_fields.clear();
     }
     return {};
@@ -96,7 +99,10 @@ Status RowJudge::judge(std::size_t file, std::int64_t line, const DecodedRecord&
     break;
   }
   if (m_fieldSeen) return count(file, line, record.problem);
-  if (m_rowsWithout++ == 0) m_firstLine = line;
+  if (m_rowsWithout++ == 0) {
+    m_firstLine = line;
+    m_firstProblem = record.problem;
+  }
   for (const auto& [name, field] : record.fields)
     if (m_fields.size() < mostFieldsTold || m_fields.contains(name)) {
       RowField& known = m_fields[name];

@@ -10,8 +10,9 @@
 
 namespace millrace {
 
-/// What a source of such rows is likely meant to be: a sentence that begins with "; ", or nothing.
-std::string likelySetting(const std::map<std::string, RowField>& fields);
+/// What a source of such rows, which were read as of a format, is likely meant to be: a sentence that begins with "; ",
+/// or nothing.
+std::string likelySetting(DataFormat format, const std::map<std::string, RowField>& fields);
 
 /// Counts unusable rows in the order of the files, tells the log about the first of them, and ends it when there are
 /// too many or when a file has no row with the fields of its format. One thread.
@@ -44,6 +45,7 @@ class RowJudge {
   bool m_fieldSeen = false;       ///< in this file
   std::int64_t m_rowsWithout = 0; ///< so far, in this file, while no row has the field
   std::int64_t m_firstLine = 0;   ///< of them
+  std::string m_firstProblem;
   std::map<std::string, RowField> m_fields;
 };
 

@@ -185,10 +185,11 @@ Error noDocuments(std::span<const SourceFile> files, const CachedCounts& counts,
                         "training.context, or set data.chat.over_long to truncate or split",
                         chats.dropped)};
   if (counts.otherSets > 0)
-    return {
-        ErrorKind::BadInput,
-        fmt::format("no data: {} rows are all of other sets than data.sources.sets asks for; the sets found are: {}",
-                    counts.otherSets, fmt::join(otherSets, ", "))};
+    return {ErrorKind::BadInput,
+            fmt::format("no data: {} rows are all of other sets than data.sources.sets asks for; {}", counts.otherSets,
+                        otherSets == std::vector<std::string>{""}
+                            ? "no row names its set (meta.pile_set_name)"
+                            : fmt::format("the sets found are: {}", fmt::join(otherSets, ", ")))};
   const std::string names =
       files.empty()
           ? "no file"

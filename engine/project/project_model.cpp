@@ -82,6 +82,10 @@ Result<ModelSpec> readProjectModel(FileSystem& files, const Project& project, co
                     "at least as many entries as the tokenizer",
                     source, training->vocabulary, spec.vocabulary),
         "tokenizer.train.vocabulary");
+  else if (training && warnings && spec.vocabulary > 2 * training->vocabulary)
+    warnings->push_back(fmt::format("the model has {} rows for {} entries of the tokenizer that is trained; the others "
+                                    "are never used: set vocab_size in the model's config",
+                                    formatCount(spec.vocabulary), formatCount(training->vocabulary)));
   if (project.training.context > spec.maxPositions)
     return badInput(fmt::format("{}: training.context is {}, but the model was made for {} positions "
                                 "(max_position_embeddings): use at most that, or raise it in the model's config",

@@ -428,8 +428,9 @@ Result<RunDescription> describeRun(FileSystem& files, const Project& project, co
   if (model && project.training.learningRate > boldLearningRate)
     description.warnings.push_back(fmt::format(
         "training begins with trained weights, and training.learning_rate is {}, which makes them forget much; to "
-        "fine-tune them set training.recipe to fine-tune, or a rate of 1e-5 or so",
-        project.training.learningRate));
+        "fine-tune them set {}a rate of 1e-5 or so",
+        project.training.learningRate,
+        project.training.recipe == Recipe::FineTune ? "" : "training.recipe to fine-tune, or "));
   description.companions = companionsOf(files, project, description.warnings);
   const ChatTemplateChoice choice = chatSpecOf(project).chatTemplate;
   if (!choice.builtIn.empty() || !choice.file.empty()) {

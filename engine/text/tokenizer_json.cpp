@@ -41,6 +41,10 @@ bool nestedTooDeep(std::string_view text) {
 }
 
 Result<FileJson> parseFile(std::string_view text, const std::string& source) {
+  if (text.starts_with("version https://git-lfs"))
+    return badInput(fmt::format("{}: is the pointer of Git LFS to a file that was not downloaded; run git lfs pull in "
+                                "its folder, or download it",
+                                source));
   if (nestedTooDeep(text)) return badInput(fmt::format("{}: nested deeper than 128 levels", source));
   try {
     return FileJson::parse(text.begin(), text.end());

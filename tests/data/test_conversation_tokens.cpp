@@ -104,6 +104,7 @@ class TestConversationTokens : public QObject {
     QVERIFY(tokensOf(gpt2, {}).marksWithoutToken() == (Marks{"<|im_start|>", "<|im_end|>"}));
     QVERIFY(tokensOf(qwen2, {}).marksWithoutToken().empty());
     QVERIFY(tokensOf(llama3, {.builtIn = "llama3"}).marksWithoutToken().empty());
+    QVERIFY(tokensOf(qwen2, {.builtIn = "llama2"}).marksWithoutToken() == Marks{"<s>"});
     QVERIFY(tokensOf(gpt2, {.builtIn = "plain"}).marksWithoutToken().empty());
   }
 

@@ -132,6 +132,15 @@ class TestPreparedSources : public QObject {
     const QString none = errorOf(specOf("pile.jsonl.zst", zstdFrame(pile), {DataFormat::Auto, "text", "", {"Books3"}}));
     QVERIFY2(none.contains("3 rows are all of other sets") && none.endsWith("the sets found are: ArXiv, Github"),
              qPrintable(none));
+    // A tokenizer that is trained reads first, and has as much to say.
+    for (const auto& [text, words] : {std::pair{pile, "the sets found are: ArXiv, Github"},
+                                      {std::string("{\"text\":\"alpha\"}\n"), "no row names its set"}}) {
+      const auto trained = trainTokenizer(
+          m_files, m_pool, m_log, specOf("pile.jsonl.zst", zstdFrame(text), {DataFormat::Auto, "text", "", {"Books3"}}),
+          {}, {}, {});
+      QVERIFY(!trained);
+      QVERIFY2(QString::fromStdString(trained.error().message).contains(words), trained.error().message.c_str());
+    }
   }
 
   void tokensAreKeptByWhatDecidesThem() {

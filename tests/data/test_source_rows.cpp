@@ -209,6 +209,9 @@ class TestSourceRows : public QObject {
     row("a question and its answer", DataFormat::Jsonl, R"({"prompt":"a","completion":"a much longer text"})",
         "'prompt' and 'completion' look like what is asked and answered: make lines of {\"messages\": [{\"role\": "
         "\"user\"");
+    row("preferences", DataFormat::Messages, R"({"chosen":[],"rejected":[]})", "of 'chosen' alone");
+    row("text, asked for as conversations", DataFormat::ShareGpt, R"({"text":"a"})",
+        "set format to jsonl and text_field to 'text'");
     row("nothing", DataFormat::ShareGpt, R"({})", "the fields found are: (none)");
   }
   void aMissingFieldIsToldWithWhatIsThere() {
