@@ -83,7 +83,7 @@ Bytes DiskCompressor::compress(std::size_t kind, std::span<std::byte> contents, 
   const Bytes moved = stored > 0 ? alignUp(stored, pageBytes) : pages;
   const Lock lock(m_mutex);
   Kind& of = m_kinds[kind];
-  of.use.contents += bytes;
+  of.use.contents += pages;
   of.use.moved += moved;
   if (worthTrying) {
     follow(of.movedShare, static_cast<double>(moved) / static_cast<double>(pages), of.compressed);

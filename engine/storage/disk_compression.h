@@ -14,7 +14,7 @@
 
 namespace millrace {
 
-/// Of one kind since the beginning. What is not made smaller counts with all of its bytes.
+/// Of one kind since the beginning, in whole pages, which are what moves with compression and without.
 struct CompressionUse {
   std::string kind;
   Bytes contents = 0; ///< written
