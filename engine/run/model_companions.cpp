@@ -37,7 +37,8 @@ std::vector<CheckpointFile> readCompanions(FileSystem& files, const Path& tokeni
       if (text)
         found.push_back({name, std::move(*text)});
       else
-        warnings.push_back(fmt::format("{}; it is not used, and left out of checkpoints and exports", text.error().message));
+        warnings.push_back(
+            fmt::format("{}; it is not used, and left out of checkpoints and exports", text.error().message));
     }
   };
   take(tokenizerFolder, ofTokenizer);

@@ -81,11 +81,11 @@ std::vector<CheckpointFile> companionsOf(FileSystem& files, const Project& proje
 /// While a drive has no room for state, which it had when the run began: files that are written over may need some, on
 /// file systems that keep what they replace. Both must outlive what is returned.
 std::function<bool(const Error&)> roomOnDisk(RunRequests& requests, Log& log) {
-  using Clock = std::chrono::steady_clock;
-  return [&requests, &log, told = std::optional<Clock::time_point>()](const Error& full) mutable {
-    if (!told || Clock::now() - *told > std::chrono::minutes(1)) {
+  using Time = std::chrono::steady_clock;
+  return [&requests, &log, told = std::optional<Time::time_point>()](const Error& full) mutable {
+    if (!told || Time::now() - *told > std::chrono::minutes(1)) {
       log.warning("The run waits for room on the disk, and goes on by itself: {}", full.message);
-      told = Clock::now();
+      told = Time::now();
     }
     return !requests.waitForStop(std::chrono::seconds(2));
   };

@@ -13,8 +13,7 @@
 namespace millrace::ui {
 
 /// Runs work() on a thread of the pool and then(its result) on the context's thread, never before this returns and
-/// never once the context is gone. Called on the context's thread. work must not touch any QObject. A pool of one
-/// thread keeps the order of what is asked for.
+/// never once the context is gone. Called on the context's thread. work must not touch any QObject.
 template <class Work, class Then>
 void inBackground(QThreadPool& pool, QObject* context, Work work, Then then) {
   using Result = std::invoke_result_t<Work>;

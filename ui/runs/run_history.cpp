@@ -76,9 +76,7 @@ struct RunHistory::Look {
 };
 
 RunHistory::RunHistory(QSettings& settings, QObject* parent)
-    : QObject(parent), m_settings(settings), m_file(historyFile()) {
-  m_inOrder.setMaxThreadCount(1);
-}
+    : QObject(parent), m_settings(settings), m_file(historyFile()) {}
 
 const RunEntry* RunHistory::find(const QString& path) const {
   const auto found = std::find_if(m_runs.begin(), m_runs.end(), [&](const RunEntry& run) { return run.path == path; });
@@ -113,7 +111,7 @@ void RunHistory::look() {
     look->work();
     return look;
   };
-  inBackground(m_inOrder, this, work, [this](const std::shared_ptr<Look>& found) { take(*found); });
+  m_inOrder.add(this, work, [this](const std::shared_ptr<Look>& found) { take(*found); });
 }
 
 void RunHistory::take(Look& look) {
@@ -165,7 +163,7 @@ void RunHistory::setNotes(const QString& path, const QStringList& tags, const QS
     const QString stored = withStore(file, [&](HistoryStore& store) { return store.save({entry}); });
     return written ? stored : toQt(written.error().message);
   };
-  inBackground(m_inOrder, this, work, [this, path](const QString& problem) {
+  m_inOrder.add(this, work, [this, path](const QString& problem) {
     if (!problem.isEmpty()) Q_EMIT notesFailed(path, problem);
   });
 }
@@ -179,9 +177,8 @@ void RunHistory::forget(const QString& path) {
     Q_EMIT changed();
   };
   erase();
-  inBackground(
-      m_inOrder, this,
-      [file = m_file, path] { return withStore(file, [&](HistoryStore& store) { return store.remove(path); }); },
+  m_inOrder.add(
+      this, [file = m_file, path] { return withStore(file, [&](HistoryStore& store) { return store.remove(path); }); },
       [this, erase](const QString& problem) {
         m_problem = problem;
         erase();

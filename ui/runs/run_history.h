@@ -4,10 +4,10 @@
 // loses nothing that is still there. GUI thread; files and the store are read and written on the pool's.
 #pragma once
 
+#include "bridge/ordered_work.h"
 #include "runs/run_entry.h"
 
 #include <QObject>
-#include <QThreadPool>
 #include <functional>
 #include <vector>
 
@@ -73,7 +73,7 @@ class RunHistory final : public QObject {
   bool m_busy = false;
   bool m_again = false;
   quint64 m_edits = 0;   ///< changes made here, which a look that began before does not know
-  QThreadPool m_inOrder; ///< of one thread: the last word stays, and a look sees what was written before it
+  OrderedWork m_inOrder; ///< the last word stays, and a look sees what was written before it
 };
 
 } // namespace millrace::ui
