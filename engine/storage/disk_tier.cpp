@@ -10,8 +10,8 @@ namespace millrace {
 namespace {
 
 constexpr const char* advice =
-    "The last checkpoint is whole: check the drive and go on with `millrace resume RUN`, or take the directory out of "
-    "memory.nvme.directories first";
+    "The last checkpoint is whole, where the run has one: check the drive and go on with `millrace resume RUN`, or, "
+    "without this drive, with `millrace train PROJECT --branch RUN` and another memory.nvme.directories";
 
 /// A drive is busy with so many requests of a granule, and so many cores can copy.
 constexpr int mostThreads = 16;
