@@ -17,7 +17,7 @@ namespace {
 
 constexpr int iconSize = 28;
 constexpr double verdictScale = 1.4;
-constexpr int leastWidth = 320;
+constexpr int leastPanelWidth = 320;
 constexpr std::size_t mostAdvice = 3;
 
 QLabel* makeText(QWidget* parent) {
@@ -87,7 +87,7 @@ VerdictPanel::VerdictPanel(QWidget* parent) : QScrollArea(parent) {
   setWidgetResizable(true);
   setFrameShape(QFrame::NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  setMinimumWidth(leastWidth);
+  setMinimumWidth(leastPanelWidth);
   setAccessibleName(tr("Does it fit?"));
   connect(m_toProblem, &QPushButton::clicked, this, [this] { Q_EMIT problemRequested(m_key); });
   showInvalid({}, {});

@@ -10,7 +10,7 @@ namespace millrace::ui {
 
 namespace {
 
-constexpr int parts = 1000; ///< of a bar
+constexpr int barParts = 1000; ///< of a bar
 constexpr int barHeight = 8;
 constexpr const char* longest = "1,023 MiB of 1,023 GiB"; ///< that there is room for
 
@@ -23,7 +23,7 @@ LoadMeter::LoadMeter(const QString& title, QWidget* parent)
   large.setBold(true);
   m_value->setFont(large);
   m_value->setTextFormat(Qt::PlainText);
-  m_bar->setRange(0, parts);
+  m_bar->setRange(0, barParts);
   m_bar->setTextVisible(false);
   m_bar->setFixedHeight(barHeight);
   QSizePolicy keepsPlace = m_bar->sizePolicy(); // meters beside each other are aligned
@@ -43,7 +43,7 @@ void LoadMeter::showValue(const QString& value, std::optional<double> share) {
   setEnabled(true);
   m_value->setText(value);
   m_bar->setVisible(share.has_value());
-  m_bar->setValue(static_cast<int>(std::lround(parts * std::clamp(share.value_or(0), 0.0, 1.0))));
+  m_bar->setValue(static_cast<int>(std::lround(barParts * std::clamp(share.value_or(0), 0.0, 1.0))));
   setAccessibleName(tr("%1: %2").arg(m_title, value));
   m_bar->setAccessibleName(accessibleName());
 }
